@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use manyhands_channels::{OutgoingContent, OutgoingMessage};
-use manyhands_core::{Clock, Ids, OsEntropy, Place, Secret, SystemClock};
+use manyhands_core::{ChatRef, Clock, Ids, OsEntropy, Secret, SystemClock};
 use manyhands_platforms::Moment;
 use manyhands_platforms::line::Line;
-use manyhands_store::{NewOutbound, Store};
+use manyhands_store::{NewOutbound, OutboxKey, Store};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -233,7 +233,7 @@ fn drained(runtime: &Runtime, binary: &Path) -> Result<(), Box<dyn Error>> {
     let home = home(runtime, &fake, "open")?;
     let (count, chats) = OUTBOX;
     let row = |number: usize| -> Result<NewOutbound, Box<dyn Error>> {
-        let to = Place::dm("line", "default", person(number % chats));
+        let to = ChatRef::dm("line", "default", person(number % chats));
         let message = OutgoingMessage {
             to: to.clone(),
             reply_to: None,
@@ -245,7 +245,7 @@ fn drained(runtime: &Runtime, binary: &Path) -> Result<(), Box<dyn Error>> {
             },
         };
         Ok(NewOutbound {
-            key: format!("bench-{number}"),
+            key: OutboxKey::new(format!("bench-{number}")),
             channel: to.channel.clone(),
             account: to.account.clone(),
             lane: to.lane(),

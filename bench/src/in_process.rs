@@ -8,8 +8,8 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::Settings;
 use manyhands_core::{
-    AgentId, CallContext, CallId, CallRequest, Caller, Catalogue, Clock, Effects, Ids, Invoke,
-    OsEntropy, Outcome, Progress, SystemClock, Tool, ToolError, ToolSpec,
+    CallContext, CallId, CallRequest, Caller, Catalogue, Clock, Effects, Ids, Invoke, OsEntropy,
+    Outcome, SystemClock, Tool, ToolError, ToolSpec,
 };
 use manyhands_guard::Redactor;
 use manyhands_path::{Parts, Path};
@@ -60,21 +60,8 @@ pub async fn path_cost() -> Result<(), Box<dyn Error>> {
     })?;
     let caller = Arc::new(Caller::gateway());
     let arguments = json!({ "path": "memory/a.md", "lines": 3 });
-    let context = CallContext {
-        call: ids.next::<CallId>(),
-        caller: caller.clone(),
-        agent: AgentId::main(),
-        cancel: CancellationToken::new(),
-        network: false,
-        progress: Progress::default(),
-        lineage: Default::default(),
-        taint: manyhands_core::Taint::NONE,
-        connections: Default::default(),
-        answers: None,
-        reach: Default::default(),
-        place: None,
-        if_version: None,
-    };
+    let request = CallRequest::new("bench::echo", arguments.clone(), caller.clone());
+    let context = CallContext::new(request, ids.next::<CallId>(), CancellationToken::new());
     let mut bare = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {
         let began = Instant::now();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use manyhands_core::{AgentId, Clock, Ids, OsEntropy, SystemClock};
-use manyhands_store::{Act, SessionRecord, Store};
+use manyhands_store::{SessionChange, SessionRecord, Store};
 
 use super::model::{FAST, Model};
 use super::{gateway, home};
@@ -147,7 +147,7 @@ async fn fill(home: &Path, sizes: &[usize]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn message(number: usize) -> Act {
+fn message(number: usize) -> SessionChange {
     let text = format!("message {number} of a conversation that goes on for a while");
     let (kind, body) = match number % 2 {
         0 => (
@@ -159,7 +159,7 @@ fn message(number: usize) -> Act {
             serde_json::json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] }),
         ),
     };
-    Act::Append {
+    SessionChange::Append {
         turn: None,
         kind,
         body: body.to_string(),

@@ -8,7 +8,7 @@ use manyhands_core::{
     AgentId, CallId, Clock, ErrorCode, Ids, Taint, Timestamp, TokenId, ToolError,
 };
 use manyhands_host::LiveSettings;
-use manyhands_store::{AgentMail, AgentMessage, Full, StoreError};
+use manyhands_store::{AgentMail, AgentMessage, MailboxFull};
 use serde::{Deserialize, Serialize};
 
 use crate::spawned_agents::Kin;
@@ -78,16 +78,16 @@ impl Post {
         let taken = self
             .mail
             .send(&message, main.as_str(), MAX_QUEUED, PAIR_A_MINUTE, since);
-        taken.await.map_err(unkept)?.map_err(|full| {
+        taken.await?.map_err(|full| {
             let (what, hint) = match full {
-                Full::Queue => (
+                MailboxFull::Queue => (
                     format!(
                         "{MAX_QUEUED} messages wait for {} already",
                         message.recipient
                     ),
                     "send again when it has read some",
                 ),
-                Full::Pair => (
+                MailboxFull::Pair => (
                     format!(
                         "{} and {} sent each other {PAIR_A_MINUTE} messages in a minute already",
                         message.sender, message.recipient
@@ -113,7 +113,7 @@ impl Post {
         };
         let key = SessionKey::main(agent);
         loop {
-            let waiting = self.mail.waiting(agent, PAGE).await.map_err(unkept)?;
+            let waiting = self.mail.waiting(agent, PAGE).await?;
             if waiting.is_empty() {
                 return Ok(());
             }
@@ -145,7 +145,7 @@ impl Post {
                 }
                 let read = [message.id];
                 let noted = self.mail.read(&read, self.clock.now()).await;
-                noted.map_err(unkept)?;
+                noted?;
             }
         }
     }
@@ -179,12 +179,4 @@ impl Post {
         all.extend(settings.agents.keys().cloned());
         all
     }
-}
-
-fn unkept(error: StoreError) -> ToolError {
-    let code = match error {
-        StoreError::Full => ErrorCode::StorageFull,
-        _ => ErrorCode::Unavailable,
-    };
-    ToolError::new(code, format!("the messages: {error}"))
 }

@@ -1,7 +1,7 @@
 //! How messages to contacts reach their chats.
 
 use async_trait::async_trait;
-use manyhands_core::{Place, ToolError};
+use manyhands_core::{ChatRef, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -37,5 +37,5 @@ pub trait Deliver: Send + Sync {
     fn account(&self, channel: &str, team: Option<&str>) -> Result<String, ToolError>;
     /// Takes a message to a chat. One whose key was taken not long ago is not taken again: the answer
     /// is what became of the first. Whether the contact can be reached is noted by whoever sends it.
-    async fn deliver(&self, to: &Place, message: &Message<'_>) -> Result<Delivered, ToolError>;
+    async fn deliver(&self, to: &ChatRef, message: &Message<'_>) -> Result<Delivered, ToolError>;
 }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use manyhands_agent::{Origin, SessionKey};
-use manyhands_core::{Place, ToolError};
+use manyhands_core::{ChatRef, ToolError};
 
 /// Whom something is to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Target {
     /// The session whose last active chat is meant where nothing is named.
     pub session: SessionKey,
     /// The chat in which it was asked for, when there is no such chat.
-    pub place: Option<Place>,
+    pub place: Option<ChatRef>,
     /// On whose behalf it is told.
     pub origin: Origin,
     /// Whether sending needs to be authorized once more: the job was changed after untrusted text was

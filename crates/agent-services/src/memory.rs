@@ -10,7 +10,7 @@ use manyhands_agent::{Minds, Recollection};
 use manyhands_core::{AgentId, Caller, Role, Timestamp, ToolError};
 use manyhands_host::LiveSettings;
 use manyhands_host::workspace::tree_of;
-use manyhands_store::{Blobs, Mark, Memory, MemoryScope, Piece, PieceSource, StoreError};
+use manyhands_store::{Blobs, IndexMark, Memory, MemoryScope, Piece, PieceSource, StoreError};
 use object_store::path::Path as Key;
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
@@ -76,11 +76,11 @@ impl Library<'_> {
     ) -> Result<Recollection, ToolError> {
         match scope {
             MemoryScope::Sessions { .. } => {}
-            MemoryScope::Agent { tree, .. } => self.read_files(tree).await.map_err(unread)?,
+            MemoryScope::Agent { tree, .. } => self.read_files(tree).await?,
             MemoryScope::All => {
                 for agent in everybody {
                     let tree = tree_of(&self.settings.current(), agent);
-                    self.read_files(&tree).await.map_err(unread)?;
+                    self.read_files(&tree).await?;
                 }
             }
         }
@@ -117,7 +117,7 @@ impl Library<'_> {
                 Err(error) => return Err(error.into()),
             };
             let path = key.strip_prefix(&home).unwrap_or(&key);
-            let mark = Mark::blob(&key, &version);
+            let mark = IndexMark::blob(&key, &version);
             let taken = self.memory.replace(tree, path, Some(&mark), &key, &pieces);
             taken.await?;
         }
@@ -145,13 +145,6 @@ async fn files(blobs: &Blobs, home: &str) -> Result<Vec<ObjectMeta>, StoreError>
 
 fn wrong(error: object_store::path::Error) -> StoreError {
     object_store::Error::from(error).into()
-}
-
-fn unread(error: StoreError) -> ToolError {
-    ToolError::new(
-        manyhands_core::ErrorCode::Unavailable,
-        format!("memory: {error}"),
-    )
 }
 
 fn version(file: &ObjectMeta) -> String {

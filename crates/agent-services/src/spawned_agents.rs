@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use manyhands_agent::{AgentSettings, Minds, ResetPolicy, SessionKey};
-use manyhands_core::{AgentId, ErrorCode, Pattern, Timestamp, ToolError};
+use manyhands_core::{AgentId, Pattern, Timestamp, ToolError};
 use manyhands_host::workspace::Author;
 use manyhands_llm::{ModelId, Thinking};
 use manyhands_store::{Blobs, ObjectKind, Provenance, Store, StoreError, TaintMark};
@@ -212,8 +212,7 @@ impl Kin {
             }
         }
         self.archive(child).await.map_err(|e| {
-            let message = format!("the record of {}: {e}", child.id);
-            ToolError::new(ErrorCode::Unavailable, message)
+            ToolError::from(e).context(format_args!("failed to archive agent {}", child.id))
         })?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.remove(&child.id);

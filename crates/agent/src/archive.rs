@@ -5,7 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::TryStreamExt as _;
-use manyhands_core::{ErrorCode, ToolError};
+use manyhands_core::ToolError;
 use manyhands_store::object_store::{Error, ObjectStoreExt as _, path::Path};
 use manyhands_store::{SessionRecord, StoreError, archive_folder};
 use serde_json::json;
@@ -42,10 +42,7 @@ pub(crate) async fn keep(
         .blobs
         .put(&Path::from(place.as_str()), bytes.into())
         .await;
-    put.map_err(|error| match StoreError::from(error) {
-        StoreError::Full => ToolError::new(ErrorCode::StorageFull, "the disk is full"),
-        other => ToolError::new(ErrorCode::Unavailable, other.to_string()),
-    })?;
+    put.map_err(StoreError::from)?;
     minds.sessions.memory().archived(&place);
     Ok(place)
 }

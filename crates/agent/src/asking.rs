@@ -9,7 +9,7 @@ use manyhands_store::StoreError;
 use crate::event::{ChatEvent, What};
 use crate::key::SessionKey;
 use crate::listening::{Listener, Missed, Whose};
-use crate::minds::{Inner, Minds, Sent, kept};
+use crate::minds::{Inner, Minds, Sent};
 use crate::outcome::{ended, taint_of};
 use crate::outside::Origin;
 use crate::turn::Input;
@@ -139,7 +139,7 @@ impl Minds {
     /// Whether a session was asked something by that run id.
     pub async fn knows_run(&self, key: &SessionKey, run_id: &str) -> Result<bool, ToolError> {
         let found = self.inner.sessions.run(key.as_str(), run_id).await;
-        found.map(|turn| turn.is_some()).map_err(kept)
+        found.map(|turn| turn.is_some()).map_err(ToolError::from)
     }
 
     /// The same by a run id of the asker's own: asked again, also after a crash, it is the same
@@ -172,7 +172,7 @@ impl Asked {
         on: &mut (dyn FnMut(&What) + Send),
     ) -> Result<Answer, ToolError> {
         if self.sent.repeated
-            && let Some(answer) = self.minds.answer_of(&self.sent.turn).await.map_err(kept)?
+            && let Some(answer) = self.minds.answer_of(&self.sent.turn).await?
         {
             return Ok(answer); // it ended before
         }
@@ -189,14 +189,14 @@ impl Asked {
                     on(&event.what);
                     if event.what.is_end() {
                         let answer = self.minds.answer_of(&self.sent.turn).await;
-                        let answer = answer.map_err(kept)?;
+                        let answer = answer?;
                         return Ok(answer.unwrap_or_else(|| as_told(&event.what)));
                     }
                 }
                 Ok(_) => {}
                 Err(Missed(_)) => {
                     let answer = self.minds.answer_of(&self.sent.turn).await;
-                    if let Some(answer) = answer.map_err(kept)? {
+                    if let Some(answer) = answer? {
                         return Ok(answer);
                     }
                 }

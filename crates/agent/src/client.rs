@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::conversation::{Conversation, calls};
 use crate::key::SessionKey;
-use crate::minds::{Minds, kept};
+use crate::minds::Minds;
 use crate::turn::Work;
 
 /// How a client asks for one answer.
@@ -100,11 +100,11 @@ impl Minds {
     ) -> Result<Option<Handover>, ToolError> {
         let sessions = &self.inner.sessions;
         let gone = || ToolError::internal("the turn of this request is gone");
-        let session = sessions.get(key.as_str()).await.map_err(kept)?;
+        let session = sessions.get(key.as_str()).await?;
         let session = session.ok_or_else(gone)?;
-        let record = sessions.turn(turn).await.map_err(kept)?.ok_or_else(gone)?;
+        let record = sessions.turn(turn).await?.ok_or_else(gone)?;
         let conversation = Conversation::load(sessions, &session.id, session.floor).await;
-        let own = conversation.map_err(kept)?.said.into_iter();
+        let own = conversation?.said.into_iter();
         let own = own.filter(|said| said.turn.as_deref() == Some(turn));
         let messages: Vec<Message> = own
             .map(|said| said.message)

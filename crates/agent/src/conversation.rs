@@ -1,7 +1,7 @@
 //! The part of a session that a model is shown.
 
 use manyhands_llm::{Message, ReplyBlock, ToolCall};
-use manyhands_store::{Entry, Sessions, StoreError};
+use manyhands_store::{Sessions, StoreError, TranscriptEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::shape::Made;
@@ -123,7 +123,7 @@ pub(crate) fn calls(content: &[ReplyBlock]) -> Vec<ToolCall> {
 }
 
 /// An entry as a message; one that cannot be read is left out rather than guessed at.
-fn read(entry: Entry) -> Option<Said> {
+fn read(entry: TranscriptEntry) -> Option<Said> {
     match serde_json::from_str(&entry.body) {
         Ok(message) => Some(Said {
             seq: entry.seq,

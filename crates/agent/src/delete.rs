@@ -9,7 +9,7 @@ use manyhands_core::ToolError;
 use crate::archive;
 use crate::event::What;
 use crate::key::SessionKey;
-use crate::minds::{Hold, Minds, kept};
+use crate::minds::{Hold, Minds};
 use crate::outcome::{Failure, FailureKind};
 use crate::sessions::gone;
 
@@ -43,7 +43,7 @@ impl Minds {
         self.get(key).await?; // somebody else may have been quicker
         let why = Failure::new(FailureKind::Forbidden, "the conversation was deleted");
         let runs = self.inner.end_open(key.as_str(), &why).await;
-        for run in runs.map_err(kept)? {
+        for run in runs? {
             self.tell(key, &run, What::Error(why.clone()));
         }
         Ok(Closed {
@@ -56,9 +56,9 @@ impl Minds {
     /// Removes archives that were left when a gateway ended before they were gone; how many.
     pub async fn clear_gone(&self) -> Result<usize, ToolError> {
         let mut removed = 0;
-        for folder in self.inner.sessions.gone().await.map_err(kept)? {
+        for folder in self.inner.sessions.gone().await? {
             let archives = archive::remove(&self.inner, &folder).await;
-            removed += archives.map_err(kept)?;
+            removed += archives?;
         }
         Ok(removed)
     }
@@ -81,7 +81,7 @@ impl Closed {
         let deleted = {
             let _changing = inner.changing.lock().await;
             let deleted = inner.sessions.delete(key.as_str(), inner.now()).await;
-            deleted.map_err(kept)?.ok_or_else(|| gone(key.as_str()))?
+            deleted?.ok_or_else(|| gone(key.as_str()))?
         };
         inner.recent.forget(&deleted.id);
         let mut archives = 0;

@@ -13,14 +13,15 @@ use manyhands_core::{AgentId, Timestamp, ToolError};
 use manyhands_llm::Message;
 use manyhands_store::object_store::{ObjectStoreExt as _, path::Path};
 use manyhands_store::{
-    Behind, Mark, Memory, MemoryScope, Piece, PieceSource, Recalled, StoreError, Unread,
+    IndexMark, Memory, MemoryHit, MemoryScope, PendingIndex, Piece, PieceSource, StoreError,
+    UnindexedSession,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fence;
 use crate::key::SessionKey;
-use crate::minds::{Inner, Minds, kept};
+use crate::minds::{Inner, Minds};
 use crate::passing::is_passing;
 use crate::sessions::spoken;
 
@@ -111,7 +112,7 @@ impl Minds {
         }
         self.remember().await?;
         let memory = self.inner.sessions.memory();
-        let found = memory.search(question, scope, limit).await.map_err(kept)?;
+        let found = memory.search(question, scope, limit).await?;
         Ok(Recollection {
             found: found.into_iter().map(|one| shown(one, question)).collect(),
             complete: memory.is_whole(),
@@ -129,7 +130,7 @@ impl Minds {
         let taken = self.inner.take_in_unread(&memory, &unread).await;
         taken.map_err(|error| {
             memory.put_back(unread);
-            kept(error)
+            ToolError::from(error)
         })
     }
 
@@ -139,19 +140,19 @@ impl Minds {
         let memory = inner.sessions.memory();
         loop {
             let reading = memory.reading().await;
-            let behind = memory.behind(None, SESSIONS).await.map_err(kept)?;
+            let behind = memory.behind(None, SESSIONS).await?;
             if behind.is_empty() {
                 break;
             }
             for one in &behind {
-                inner.take_in_session(&memory, one).await.map_err(kept)?;
+                inner.take_in_session(&memory, one).await?;
             }
             drop(reading);
             tokio::task::yield_now().await;
         }
-        for key in inner.unread_archives(&memory).await.map_err(kept)? {
+        for key in inner.unread_archives(&memory).await? {
             let _reading = memory.reading().await;
-            inner.take_in_archive(&memory, &key).await.map_err(kept)?;
+            inner.take_in_archive(&memory, &key).await?;
         }
         memory.now_whole();
         Ok(())
@@ -169,7 +170,11 @@ impl Minds {
 }
 
 impl Inner {
-    async fn take_in_unread(&self, memory: &Memory, unread: &Unread) -> Result<(), StoreError> {
+    async fn take_in_unread(
+        &self,
+        memory: &Memory,
+        unread: &PendingIndex,
+    ) -> Result<(), StoreError> {
         for key in &unread.sessions {
             for one in memory.behind(Some(key), 1).await? {
                 self.take_in_session(memory, &one).await?;
@@ -210,7 +215,11 @@ impl Inner {
         Ok(unread)
     }
 
-    async fn take_in_session(&self, memory: &Memory, behind: &Behind) -> Result<(), StoreError> {
+    async fn take_in_session(
+        &self,
+        memory: &Memory,
+        behind: &UnindexedSession,
+    ) -> Result<(), StoreError> {
         let passing = behind.key.parse().is_ok_and(|key| is_passing(&key));
         let mut from = behind.from;
         loop {
@@ -236,7 +245,7 @@ impl Inner {
                 from.max(behind.next_seq)
             };
             memory
-                .add(&Mark::session(&behind.id, next), &pieces)
+                .add(&IndexMark::session(&behind.id, next), &pieces)
                 .await?;
             if !more {
                 return Ok(());
@@ -250,7 +259,7 @@ impl Inner {
         if self.sessions.is_gone(folder).await? {
             return Ok(()); // its session was deleted, and it goes too
         }
-        let mark = Mark::blob(key, READ);
+        let mark = IndexMark::blob(key, READ);
         let found = match self.blobs.get(&Path::from(key)).await {
             Ok(found) => found,
             Err(manyhands_store::object_store::Error::NotFound { .. }) => return Ok(()),
@@ -287,7 +296,7 @@ impl Inner {
                 said.piece(line.seq, line.turn.clone(), at, &line.message)
             };
             let pieces: Vec<Piece> = page.iter().filter_map(piece).collect();
-            memory.add(&Mark::blob(key, ""), &pieces).await?;
+            memory.add(&IndexMark::blob(key, ""), &pieces).await?;
         }
         memory.add(&mark, &[]).await
     }
@@ -363,8 +372,8 @@ fn words_of(seq: i64, message: &Message) -> Option<(&'static str, String)> {
     (!nothing).then(|| (said.role, text.to_owned()))
 }
 
-fn shown(recalled: Recalled, question: &str) -> Remembered {
-    let Recalled { piece, shown } = recalled;
+fn shown(recalled: MemoryHit, question: &str) -> Remembered {
+    let MemoryHit { piece, shown } = recalled;
     let of_file = piece.source == PieceSource::File;
     let snippet = snippet(&piece.text, question);
     Remembered {

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use manyhands_core::{
     AgentId, ApprovalId, Clock, ErrorCode, Ids, Invoke, Panicked, Timestamp, ToolError, contained,
 };
-use manyhands_store::{Blobs, SessionRecord, Sessions, StoreError, Taken, TurnRecord, TurnState};
+use manyhands_store::{
+    Blobs, Enqueued, SessionRecord, Sessions, StoreError, TurnRecord, TurnState,
+};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 use tokio_util::sync::CancellationToken;
@@ -230,8 +232,7 @@ impl Minds {
         let taken = inner
             .sessions
             .enqueue(&record, most, peer.as_deref())
-            .await
-            .map_err(kept)?;
+            .await?;
         let sent = |turn: TurnRecord, queued, repeated| Sent {
             turn: turn.id,
             run_id: turn.run_id,
@@ -239,20 +240,16 @@ impl Minds {
             repeated,
         };
         match taken {
-            Taken::New { before } => {
+            Enqueued::New { before } => {
                 inner.wake(key.as_str());
                 Ok(sent(record, before > 0, false))
             }
-            Taken::Known(turn) => {
-                let open = inner
-                    .sessions
-                    .open_turns(key.as_str())
-                    .await
-                    .map_err(kept)?;
+            Enqueued::Known(turn) => {
+                let open = inner.sessions.open_turns(key.as_str()).await?;
                 let waits = open.iter().skip(1).any(|one| one.id == turn.id);
                 Ok(sent(turn, waits, true))
             }
-            Taken::Full => {
+            Enqueued::Full => {
                 let message = format!("{most} messages wait in {key} already");
                 Err(ToolError::new(ErrorCode::RateLimited, message)
                     .hint("wait for an answer, or stop the turn with /stop"))
@@ -443,17 +440,10 @@ impl Inner {
 
     /// Refuses a session that is not there yet while its agent has `most` or more.
     async fn check_room(&self, key: &SessionKey, most: u64) -> Result<(), ToolError> {
-        if most == 0
-            || self
-                .sessions
-                .get(key.as_str())
-                .await
-                .map_err(kept)?
-                .is_some()
-        {
+        if most == 0 || self.sessions.get(key.as_str()).await?.is_some() {
             return Ok(());
         }
-        let there = self.sessions.count_of(key.agent()).await.map_err(kept)?;
+        let there = self.sessions.count_of(key.agent()).await?;
         if there < most {
             return Ok(());
         }
@@ -468,13 +458,13 @@ impl Inner {
         key: &SessionKey,
     ) -> Result<SessionRecord, ToolError> {
         let now = self.clock.now();
-        let there = self.sessions.get(key.as_str()).await.map_err(kept)?;
+        let there = self.sessions.get(key.as_str()).await?;
         let Some(there) = there else {
             let id = self.ids.next::<Uuid>().to_string();
             let agent = key.agent().clone();
             let fresh = SessionRecord::new(key.to_string(), id, agent, now);
-            self.sessions.create(&fresh).await.map_err(kept)?;
-            let made = self.sessions.get(key.as_str()).await.map_err(kept)?;
+            self.sessions.create(&fresh).await?;
+            let made = self.sessions.get(key.as_str()).await?;
             return made.ok_or_else(|| ToolError::internal("a session was not kept"));
         };
         self.reset_if_due(key, there, now).await
@@ -639,7 +629,7 @@ impl Inner {
 
     /// The session of a turn. One that was deleted just before the turn came is made anew.
     async fn session_of(self: &Arc<Self>, key: &str) -> Result<SessionRecord, ToolError> {
-        if let Some(session) = self.sessions.get(key).await.map_err(kept)? {
+        if let Some(session) = self.sessions.get(key).await? {
             return Ok(session);
         }
         let parsed: Result<SessionKey, _> = key.parse();
@@ -693,15 +683,4 @@ impl Inner {
 
 fn json(value: &impl serde::Serialize) -> Result<String, ToolError> {
     serde_json::to_string(value).map_err(|e| ToolError::internal(e.to_string()))
-}
-
-pub(crate) fn kept(error: StoreError) -> ToolError {
-    let code = match &error {
-        StoreError::Full | StoreError::LowSpace { .. } => ErrorCode::StorageFull,
-        StoreError::Quota { .. } => ErrorCode::BudgetExceeded,
-        StoreError::Changed { .. } => ErrorCode::Conflict,
-        StoreError::NotFound { .. } => ErrorCode::NotFound,
-        _ => ErrorCode::Unavailable,
-    };
-    ToolError::new(code, format!("the conversation: {error}"))
 }

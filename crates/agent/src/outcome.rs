@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::event::{TurnUsage, What};
-use crate::minds::{Inner, Minds, kept};
+use crate::minds::{Inner, Minds};
 use crate::turn::Work;
 
 /// How often a turn can have become part of another.
@@ -333,7 +333,7 @@ impl Inner {
 impl Minds {
     /// A turn, or the one that it became part of; `None` when it is no longer kept.
     pub async fn turn(&self, turn: &str) -> Result<Option<TurnRecord>, ToolError> {
-        self.inner.whole_turn(turn).await.map_err(kept)
+        self.inner.whole_turn(turn).await.map_err(ToolError::from)
     }
 
     /// How a turn ended; `None` while it has not.

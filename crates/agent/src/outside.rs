@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use manyhands_core::{AgentId, Caller, Place, Principal, Taint, TokenId, ToolError};
+use manyhands_core::{AgentId, Caller, ChatRef, Principal, Taint, TokenId, ToolError};
 use manyhands_llm::{Delta, ModelError, ModelId, ModelRequest, Models, Reply};
 use manyhands_store::ApprovalScope;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Origin {
     pub person: Option<String>,
     /// The chat in which it was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<ChatRef>,
     /// What to call them.
     pub name: String,
     /// Whether it is the owner, or somebody whose words count as the owner's. The words of others
@@ -68,7 +68,7 @@ impl Origin {
     pub fn is_same(&self, other: &Self) -> bool {
         let chat = |origin: &Self| {
             let place = origin.place.as_ref();
-            place.map(Place::chat_only)
+            place.map(ChatRef::chat_only)
         };
         let bare = |origin: &Self| Self {
             place: None,

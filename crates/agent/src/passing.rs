@@ -2,12 +2,12 @@
 
 use manyhands_core::{AgentId, Timestamp, ToolError};
 use manyhands_llm::Message;
-use manyhands_store::{Act, SessionRecord};
+use manyhands_store::{SessionChange, SessionRecord};
 use uuid::Uuid;
 
 use crate::conversation::{body, kind};
 use crate::key::SessionKey;
-use crate::minds::{Minds, kept};
+use crate::minds::Minds;
 use crate::settings::SessionSettings;
 
 /// How the part of a key begins that makes a session a passing one.
@@ -34,8 +34,8 @@ impl Minds {
         let mut fresh = SessionRecord::new(key.to_string(), id.clone(), key.agent().clone(), now);
         fresh.settings =
             serde_json::to_string(settings).map_err(|e| ToolError::internal(e.to_string()))?;
-        inner.sessions.create(&fresh).await.map_err(kept)?;
-        let said = said.iter().map(|message| Act::Append {
+        inner.sessions.create(&fresh).await?;
+        let said = said.iter().map(|message| SessionChange::Append {
             turn: None,
             kind: match message {
                 Message::User { .. } => kind::USER,
@@ -47,7 +47,7 @@ impl Minds {
         let committed = inner
             .sessions
             .commit(key.as_str(), &id, said.collect(), now);
-        committed.await.map(drop).map_err(kept)
+        committed.await.map(drop).map_err(ToolError::from)
     }
 
     /// Removes a passing session that has nothing left to do; what it cost stays counted for its
@@ -55,7 +55,7 @@ impl Minds {
     pub async fn forget(&self, key: &SessionKey) -> Result<bool, ToolError> {
         let heir = format!("agent:{}:{WORD}", key.agent());
         let removed = self.inner.sessions.remove(key.as_str(), &heir).await;
-        removed.map_err(kept)
+        removed.map_err(ToolError::from)
     }
 
     /// Removes the passing sessions that were made before `start`, whose askers are gone; those
@@ -70,7 +70,7 @@ impl Minds {
             let mut at = 0;
             loop {
                 let page = self.inner.sessions.list(Some(agent), PAGE, at).await;
-                let page = page.map_err(kept)?;
+                let page = page?;
                 let more = page.len() == PAGE as usize;
                 let old = page.into_iter().filter(|one| one.created < start);
                 let keys = old.filter_map(|one| one.key.parse::<SessionKey>().ok());

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::key::SessionKey;
-use crate::minds::{Minds, kept};
+use crate::minds::Minds;
 
 /// A picture in a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -70,7 +70,7 @@ impl Minds {
     ) -> Result<Picture, ToolError> {
         let session = self.get(key).await?;
         let sessions = &self.inner.sessions;
-        let entry = sessions.entries(&session.id, seq, 1).await.map_err(kept)?;
+        let entry = sessions.entries(&session.id, seq, 1).await?;
         let entry = entry.into_iter().find(|entry| entry.seq == seq);
         let message = entry.and_then(|entry| serde_json::from_str::<Message>(&entry.body).ok());
         let found = message.as_ref().and_then(|message| {

@@ -5,7 +5,7 @@ use manyhands_llm::{
     BillingContext, ErrorKind, Message, ModelError, ModelId, ModelRequest, OutputSchema, Reply,
     SystemPart, ToolChoice,
 };
-use manyhands_store::Act;
+use manyhands_store::SessionChange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -192,7 +192,7 @@ impl Minds {
         if let Some(session) = context.lineage.last()
             && let Ok(Some(session)) = self.inner.sessions.get(session).await
         {
-            let spent = vec![Act::Spend(usage(&reply, self.inner.now()))];
+            let spent = vec![SessionChange::Spend(usage(&reply, self.inner.now()))];
             let (key, id) = (&session.key, &session.id);
             let booked = self.inner.sessions.commit(key, id, spent, self.inner.now());
             if let Err(error) = booked.await {

@@ -5,7 +5,7 @@ use manyhands_store::StoreError;
 
 use crate::archive;
 use crate::key::SessionKey;
-use crate::minds::{Minds, kept};
+use crate::minds::Minds;
 
 /// How many sessions are looked at in one go.
 const PAGE: u32 = 100;
@@ -15,7 +15,7 @@ impl Minds {
     pub async fn sweep_subs(&self, before: Timestamp) -> Result<usize, ToolError> {
         let quiet = self.inner.sessions.quiet_subs(before, PAGE).await;
         let mut retired = 0;
-        for session in quiet.map_err(kept)? {
+        for session in quiet? {
             if let Ok(key) = session.key.parse::<SessionKey>() {
                 retired += usize::from(self.retire(&key).await?);
             }
@@ -30,11 +30,11 @@ impl Minds {
         let Some(_hold) = inner.hold(key.as_str()) else {
             return Ok(false);
         };
-        let Some(session) = inner.sessions.get(key.as_str()).await.map_err(kept)? else {
+        let Some(session) = inner.sessions.get(key.as_str()).await? else {
             return Ok(false);
         };
         let open = inner.sessions.open_turns(key.as_str()).await;
-        if !open.map_err(kept)?.is_empty() {
+        if !open?.is_empty() {
             return Ok(false);
         }
         let all = inner.conversation(&session).await?;
@@ -44,7 +44,7 @@ impl Minds {
         let heir = format!("agent:{}:{word}", key.agent());
         match inner.sessions.remove(key.as_str(), &heir).await {
             Err(StoreError::Changed { .. }) => Ok(false),
-            removed => removed.map_err(kept),
+            removed => removed.map_err(ToolError::from),
         }
     }
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_llm::{Block, Message};
-use manyhands_store::{Act, Entry, SessionRecord};
+use manyhands_store::{SessionChange, SessionRecord, TranscriptEntry};
 use tokio::time::timeout;
 
 use crate::archive;
 use crate::conversation::{Conversation, Said, calls, kind};
 use crate::fence;
 use crate::key::SessionKey;
-use crate::minds::{Hold, Inner, Minds, kept};
+use crate::minds::{Hold, Inner, Minds};
 
 /// How many entries are looked at together.
 const PAGE: u32 = 200;
@@ -87,13 +87,16 @@ impl Minds {
     ) -> Result<Rewound, ToolError> {
         let inner = &self.inner;
         let said = Conversation::load(&inner.sessions, &session.id, seq).await;
-        let said = said.map_err(kept)?.said;
+        let said = said?.said;
         let archived_to = archive::keep(inner, session, &said).await?;
         self.remember().await?; // while the times of what was said are still there
-        let acts = vec![Act::Unmoved(session.next_seq), Act::TakeBack(seq)];
+        let acts = vec![
+            SessionChange::Unmoved(session.next_seq),
+            SessionChange::TakeBack(seq),
+        ];
         let (now, id) = (inner.now(), &session.id);
         let committed = inner.sessions.commit(key.as_str(), id, acts, now).await;
-        committed.map_err(kept)?;
+        committed?;
         inner.recent.forget(id);
         let text = said.first().map(|first| words(&first.message));
         Ok(Rewound {
@@ -140,7 +143,7 @@ impl Inner {
             ));
         }
         let there = self.sessions.entries(&session.id, seq, 1).await;
-        let there = there.map_err(kept)?.into_iter().next();
+        let there = there?.into_iter().next();
         match there.filter(|entry| entry.seq == seq) {
             None => wrong(format!(
                 "message {seq} was taken back already: it is in an archive"
@@ -162,10 +165,10 @@ impl Inner {
     /// The number of the message with which the last exchange began.
     async fn last_exchange(&self, session: &SessionRecord) -> Result<Option<i64>, ToolError> {
         let mut before = i64::MAX;
-        let mut found: Option<Entry> = None;
+        let mut found: Option<TranscriptEntry> = None;
         loop {
             let page = self.sessions.entries_before(&session.id, before, PAGE);
-            let page = page.await.map_err(kept)?;
+            let page = page.await?;
             let Some(first) = page.first().map(|entry| entry.seq) else {
                 break;
             };

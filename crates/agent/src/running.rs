@@ -10,7 +10,7 @@ use manyhands_store::TurnState;
 
 use crate::event::{Mark, What};
 use crate::key::SessionKey;
-use crate::minds::{Minds, kept};
+use crate::minds::Minds;
 use crate::turn::Input;
 
 /// How much is held of a reply's text, and of its thoughts: their ends.
@@ -205,7 +205,7 @@ impl Minds {
     /// The inputs that wait for their turn in a session, in their order.
     pub async fn waiting(&self, key: &SessionKey) -> Result<Vec<Waiting>, ToolError> {
         let open = self.inner.sessions.open_turns(key.as_str()).await;
-        let open = open.map_err(kept)?.into_iter();
+        let open = open?.into_iter();
         let queued = open.filter(|turn| turn.state == TurnState::Queued);
         let waiting = queued.take(MAX_WAITING).filter_map(|turn| {
             let input: Input = serde_json::from_str(&turn.input).ok()?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use manyhands_core::{AgentId, ErrorCode, Timestamp, ToolError};
 use manyhands_llm::{Block, Message, ModelId, ReplyBlock};
-use manyhands_store::{Act, Entry, SessionRecord, StoreError};
+use manyhands_store::{SessionChange, SessionRecord, StoreError, TranscriptEntry};
 use uuid::Uuid;
 
 use crate::archive;
@@ -13,7 +13,7 @@ use crate::conversation::{Conversation, made};
 use crate::event::TurnUsage;
 use crate::fence;
 use crate::key::{JOB_RUN, SessionKey};
-use crate::minds::{Inner, Minds, kept};
+use crate::minds::{Inner, Minds};
 use crate::outcome::spent;
 use crate::pictures::{PictureRef, refs};
 use crate::settings::{ResetPolicy, SessionSettings};
@@ -96,8 +96,8 @@ impl Minds {
         offset: u32,
     ) -> Result<(Vec<SessionRecord>, u64), ToolError> {
         let sessions = &self.inner.sessions;
-        let listed = sessions.list(agent, limit, offset).await.map_err(kept)?;
-        let count = sessions.count().await.map_err(kept)?;
+        let listed = sessions.list(agent, limit, offset).await?;
+        let count = sessions.count().await?;
         Ok((listed, count))
     }
 
@@ -110,9 +110,9 @@ impl Minds {
     ) -> Result<(Vec<SessionRecord>, u64, u64), ToolError> {
         let sessions = &self.inner.sessions;
         let listed = sessions.list_conversations(limit, offset).await;
-        let listed = listed.map_err(kept)?;
+        let listed = listed?;
         let (_, runs) = self.list_under(JOB_RUN, None, 0, 0).await?;
-        let all = sessions.count().await.map_err(kept)?;
+        let all = sessions.count().await?;
         Ok((listed, all.saturating_sub(runs), runs))
     }
 
@@ -127,12 +127,12 @@ impl Minds {
     ) -> Result<(Vec<SessionRecord>, u64), ToolError> {
         let sessions = &self.inner.sessions;
         let listed = sessions.list_under(rest, agent, limit, offset).await;
-        listed.map_err(kept)
+        listed.map_err(ToolError::from)
     }
 
     /// One session.
     pub async fn get(&self, key: &SessionKey) -> Result<SessionRecord, ToolError> {
-        let found = self.inner.sessions.get(key.as_str()).await.map_err(kept)?;
+        let found = self.inner.sessions.get(key.as_str()).await?;
         found.ok_or_else(|| {
             ToolError::not_found(format!("there is no session {key}"))
                 .hint("`manyhands sessions` lists them; a message to a new key makes one")
@@ -147,7 +147,7 @@ impl Minds {
     /// How many inputs wait in a session.
     pub async fn queued(&self, key: &SessionKey) -> Result<usize, ToolError> {
         let open = self.inner.sessions.open_turns(key.as_str()).await;
-        open.map(|open| open.len()).map_err(kept)
+        open.map(|open| open.len()).map_err(ToolError::from)
     }
 
     /// Changes what is set for a session.
@@ -163,7 +163,7 @@ impl Minds {
             change(&mut settings, &mut label);
             let settings =
                 serde_json::to_string(&settings).map_err(|e| ToolError::internal(e.to_string()))?;
-            let acts = vec![Act::Settings {
+            let acts = vec![SessionChange::Settings {
                 was: (session.settings, session.label),
                 settings,
                 label,
@@ -172,7 +172,7 @@ impl Minds {
             match sessions.commit(key.as_str(), &session.id, acts, now).await {
                 // Somebody else changed it meanwhile: theirs stays, and ours is added.
                 Err(StoreError::Changed { .. }) if looks < MAX_LOOKS => looks += 1,
-                done => return done.map_err(kept),
+                done => return done.map_err(ToolError::from),
             }
         }
     }
@@ -214,8 +214,8 @@ impl Minds {
         }
         let now = self.inner.clock.now();
         let sessions = &self.inner.sessions;
-        let trusted = sessions.commit(&session.key, &session.id, vec![Act::Trust], now);
-        trusted.await.map(|_| true).map_err(kept)
+        let trusted = sessions.commit(&session.key, &session.id, vec![SessionChange::Trust], now);
+        trusted.await.map(|_| true).map_err(ToolError::from)
     }
 
     /// Leaves out all but the last messages from what a model is shown; they are archived.
@@ -270,11 +270,11 @@ impl Minds {
         let archived_to = archive::keep(inner, &session, &room.older).await?;
         let (trimmed, kept_count) = (room.older.len(), room.newer.len());
         let (mut acts, _) = room.acts(&session, &reply.text());
-        acts.push(Act::Spend(usage(&reply, inner.now())));
+        acts.push(SessionChange::Spend(usage(&reply, inner.now())));
         let committed = inner
             .sessions
             .commit(key.as_str(), &session.id, acts, inner.now());
-        committed.await.map_err(kept)?;
+        committed.await?;
         Ok(Compacted {
             trimmed,
             kept: kept_count,
@@ -292,10 +292,10 @@ impl Minds {
     ) -> Result<Vec<Kept>, ToolError> {
         let sessions = &self.inner.sessions;
         let entries = sessions.entries_before(&session.id, before, limit).await;
-        let mut entries = entries.map_err(kept)?;
+        let mut entries = entries?;
         entries.retain(|entry| entry.seq >= session.floor);
         let spent = self.inner.spent_in(session, &entries, before).await;
-        let mut spent = spent.map_err(kept)?;
+        let mut spent = spent?;
         let shown = entries.into_iter().filter_map(|entry| {
             let message = serde_json::from_str(&entry.body).ok()?;
             Some(Kept {
@@ -316,14 +316,14 @@ impl Minds {
         listed: &[SessionRecord],
     ) -> Result<HashMap<String, u64>, ToolError> {
         let counts = self.inner.sessions.shown_counts(listed).await;
-        counts.map_err(kept)
+        counts.map_err(ToolError::from)
     }
 
     /// How many messages of a session a model is still shown.
     pub async fn message_count(&self, session: &SessionRecord) -> Result<u64, ToolError> {
         let sessions = &self.inner.sessions;
         let count = sessions.count_entries(&session.id, session.floor).await;
-        count.map_err(kept)
+        count.map_err(ToolError::from)
     }
 
     /// The session of that key, made when it is not there.
@@ -354,7 +354,7 @@ impl Inner {
     async fn spent_in(
         &self,
         session: &SessionRecord,
-        page: &[Entry],
+        page: &[TranscriptEntry],
         before: i64,
     ) -> Result<HashMap<i64, TurnUsage>, StoreError> {
         let mut lasts: HashMap<&str, i64> = HashMap::new();
@@ -384,16 +384,16 @@ impl Inner {
         session: &SessionRecord,
     ) -> Result<Conversation, ToolError> {
         let loaded = Conversation::load(&self.sessions, &session.id, session.floor);
-        loaded.await.map_err(kept)
+        loaded.await.map_err(ToolError::from)
     }
 
     async fn change(&self, session: SessionRecord) -> Result<SessionRecord, ToolError> {
         let (key, id) = (session.key.clone(), session.id.clone());
-        let acts = vec![Act::Session(Box::new(session))];
+        let acts = vec![SessionChange::Session(Box::new(session))];
         self.sessions
             .commit(&key, &id, acts, self.now())
             .await
-            .map_err(kept)
+            .map_err(ToolError::from)
     }
 
     /// Begins a session anew. What is said while it is being archived is archived too: then it is
@@ -404,7 +404,7 @@ impl Inner {
             let all = self.conversation(&session).await?;
             let archived_to = archive::keep(self, &session, &all.said).await?;
             let _changing = self.changing.lock().await;
-            let latest = self.sessions.get(&session.key).await.map_err(kept)?;
+            let latest = self.sessions.get(&session.key).await?;
             let latest = latest.filter(|latest| latest.id == session.id);
             let latest = latest.unwrap_or_else(|| session.clone());
             let (fresh, now) = (self.begun_anew(&latest), self.now());
@@ -416,17 +416,17 @@ impl Inner {
                 tokens: session.input_tokens + session.output_tokens,
             };
             let acts = vec![
-                Act::Unmoved(session.next_seq),
-                Act::Session(Box::new(fresh)),
+                SessionChange::Unmoved(session.next_seq),
+                SessionChange::Session(Box::new(fresh)),
             ];
             let (key, old) = (session.key.clone(), session.id.clone());
             match self.sessions.commit(&key, &old, acts, now).await {
                 Ok(fresh) => return Ok((reset, fresh)),
                 Err(StoreError::Changed { .. }) => {
-                    let again = self.sessions.get(&key).await.map_err(kept)?;
+                    let again = self.sessions.get(&key).await?;
                     session = again.ok_or_else(|| gone(&key))?;
                 }
-                Err(error) => return Err(kept(error)),
+                Err(error) => return Err(error.into()),
             }
         }
         let message = format!("{} changes all the time", session.key);

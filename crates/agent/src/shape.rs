@@ -1,8 +1,8 @@
 //! Which tools a model is shown, and how a call of it is answered: one function for every face.
 
 use manyhands_core::{
-    AgentId, CallId, Caller, Catalogue, ContentBlock, Effects, ErrorCode, Exposure, Invoke,
-    Outcome, Pattern, Place, Question, Taint, ToolError, ToolSpec, content_of,
+    AgentId, CallId, Caller, Catalogue, ChatRef, ContentBlock, Effects, ErrorCode, Exposure,
+    Invoke, Outcome, Pattern, Question, Taint, ToolError, ToolSpec, content_of,
 };
 use manyhands_llm::{Block, ToolDef};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct Shape<'a> {
     /// Only these, where whoever asked chose.
     pub only: Option<&'a [String]>,
     /// The chat in which it is asked.
-    pub place: Option<&'a Place>,
+    pub place: Option<&'a ChatRef>,
     /// The session whose task it is: tools may be there for one session only.
     pub session: Option<&'a str>,
 }

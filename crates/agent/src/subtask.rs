@@ -7,7 +7,7 @@ use manyhands_store::TurnState;
 use uuid::Uuid;
 
 use crate::key::SessionKey;
-use crate::minds::{Inner, Minds, kept};
+use crate::minds::{Inner, Minds};
 use crate::settings::{AgentSettings, SessionSettings};
 use crate::shape::{Shape, chosen, is_given};
 use crate::turn::Input;
@@ -156,7 +156,7 @@ impl Inner {
 
     /// The tools to which whoever asked limited the turn that is running in a session.
     async fn tools_of_turn(&self, session: &str) -> Result<Option<Vec<String>>, ToolError> {
-        let open = self.sessions.open_turns(session).await.map_err(kept)?;
+        let open = self.sessions.open_turns(session).await?;
         let running = open.iter().find(|turn| turn.state != TurnState::Queued);
         let input = running.map(|turn| serde_json::from_str::<Input>(&turn.input));
         match input {

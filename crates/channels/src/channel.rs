@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use manyhands_guard::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
@@ -42,7 +42,7 @@ pub trait Channel: Send + Sync {
     /// Splits a text into messages that fit: no character and no code fence is torn.
     fn pieces(&self, text: &str) -> Vec<String>;
     /// Shows a typing indicator for some seconds.
-    async fn typing(&self, place: &Place) -> Result<(), SendError>;
+    async fn typing(&self, place: &ChatRef) -> Result<(), SendError>;
     /// Acknowledges a pressed button, with a note to the person who pressed it.
     async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError>;
     /// The content of a file, at most `most` bytes.
@@ -52,7 +52,7 @@ pub trait Channel: Send + Sync {
         self.abilities().idempotent
     }
     /// The display name of the sender in `place`, if it is not part of events and has to be requested.
-    async fn called(&self, _place: &Place) -> Result<Option<String>, SendError> {
+    async fn called(&self, _place: &ChatRef) -> Result<Option<String>, SendError> {
         Ok(None)
     }
     /// The emoji available for reactions, if they are a closed set.

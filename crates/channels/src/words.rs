@@ -1,6 +1,6 @@
 //! Platform-neutral messages and events.
 
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use serde::{Deserialize, Serialize};
 
 /// An event of a platform.
@@ -12,7 +12,7 @@ pub struct Inbound {
     /// The platform's time, in milliseconds.
     pub at: i64,
     /// The chat, with message and sender.
-    pub place: Place,
+    pub place: ChatRef,
     /// The sender's handle, such as `ada` for `@ada`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
@@ -161,7 +161,7 @@ pub enum MediaKind {
 #[serde(rename_all = "camelCase")]
 pub struct OutgoingMessage {
     /// The chat.
-    pub to: Place,
+    pub to: ChatRef,
     /// The message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
@@ -245,7 +245,7 @@ pub struct Button {
 
 impl OutgoingMessage {
     /// A text for a chat.
-    pub fn text(to: Place, text: impl Into<String>) -> Self {
+    pub fn text(to: ChatRef, text: impl Into<String>) -> Self {
         Self {
             to,
             reply_to: None,

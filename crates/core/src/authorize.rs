@@ -1,4 +1,4 @@
-//! The question "is this allowed?" and its answer. `path` answers it; everybody else asks.
+//! Authorization requests and verdicts. `path` decides; everything else asks it.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub enum Decision {
 /// All that a decision depends on, and nothing else.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
-    /// Who asks, and on whose decision.
+    /// The caller, and the actor that decided to call.
     pub caller: &'a Caller,
     /// On whose behalf.
     pub agent: &'a AgentId,
@@ -39,13 +39,13 @@ pub struct Question<'a> {
     pub spec: &'a ToolSpec,
     /// What the call does.
     pub effects: Effects,
-    /// The arguments, canonical; `None` asks whether the tool is available at all.
+    /// The canonical arguments; `None` to find out whether the tool is available at all.
     pub arguments: Option<&'a Value>,
-    /// Whether untrusted text may be what asks for it.
+    /// Whether untrusted text may have caused it.
     pub taint: &'a Taint,
     /// The tools that the task is given.
     pub reach: &'a Reach,
-    /// The session in whose turn it is asked.
+    /// The session whose turn makes the call.
     pub session: Option<&'a str>,
     /// Whether the call is part of the answer in the chat in which it is made ([`Tool::replies`](crate::Tool::replies)).
     pub replies: bool,
@@ -69,7 +69,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The same, asked in a turn of `session`.
+    /// The same, for a call in a turn of `session`.
     #[must_use]
     pub fn in_session(mut self, session: Option<&'a str>) -> Self {
         self.session = session;
@@ -116,7 +116,7 @@ pub struct Verdict {
     pub reason: Option<String>,
     /// Whether programs that the call starts may use the network.
     pub network: bool,
-    /// What the caller is told when it is refused.
+    /// The error that a refused caller gets.
     pub refusal: Option<Box<ToolError>>,
 }
 
@@ -132,7 +132,7 @@ impl Verdict {
         }
     }
 
-    /// Refused because of who asks, or what they were given.
+    /// Refused because of the caller's rights, or the tools it was given.
     pub fn forbidden(why: &'static str, message: impl Into<String>, hint: &str) -> Self {
         let refusal = ToolError::new(ErrorCode::Forbidden, message).hint(hint);
         Self {
@@ -147,7 +147,7 @@ impl Verdict {
         self.decision == Decision::Deny
     }
 
-    /// The error of a refusal; asking and allowing go on.
+    /// The verdict itself, or the error if it denies.
     pub fn refused(self, spec: &ToolSpec) -> Result<Self, ToolError> {
         if !self.is_denied() {
             return Ok(self);

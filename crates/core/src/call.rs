@@ -1,7 +1,8 @@
-//! One call: what is asked, and what the tool may know of its circumstances.
+//! One call: the request, and the context that the tool sees.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,61 +13,68 @@ use tokio_util::sync::CancellationToken;
 use crate::authorize::{Question, Verdict};
 use crate::caller::Caller;
 use crate::catalogue::Catalogue;
+use crate::chat_ref::ChatRef;
 use crate::error::ToolError;
 use crate::id::{AgentId, ApprovalId, CallId};
 use crate::outcome::Outcome;
-use crate::place::Place;
 use crate::spec::ToolSpec;
 use crate::taint::Taint;
 
-/// What a face asks of the path.
+/// A request to call a tool.
 #[derive(Debug, Clone)]
 pub struct CallRequest {
-    /// Which call it will be, where a face has to know before it ends; the path names it otherwise.
+    /// The id of the call, if the interface needs to know it in advance; the path creates one otherwise.
     pub id: Option<CallId>,
     /// The tool's canonical name or alias.
     pub tool: String,
-    /// Its arguments, as they came.
-    pub arguments: Value,
-    /// Who asks.
+    /// Its arguments. Shared, because they can be megabytes large; the path moves them into the tool
+    /// when it runs, so a [`CallContext`] has none.
+    pub arguments: Arc<Value>,
+    /// The caller.
     pub caller: Arc<Caller>,
-    /// On whose workspace and behalf.
+    /// The agent whose workspace it uses and on whose behalf it is made.
     pub agent: AgentId,
-    /// How long to wait for the owner's approval before coming back empty-handed.
+    /// How long to wait for the owner's approval before the call fails with `approval_required`.
     pub approval_wait: Duration,
     /// A shorter deadline than the tool's own.
     pub deadline: Option<Duration>,
-    /// Who is told how far it is.
+    /// Receives progress and output.
     pub progress: Progress,
-    /// Who is told when it waits and when it starts.
+    /// Notified when the call waits for approval and before it starts.
     pub witness: Option<Arc<dyn Witness>>,
-    /// Whether the request may have been shaped by text from outside.
+    /// Whether untrusted text may have shaped the request.
     pub taint: Taint,
-    /// The sessions in whose turns this is asked, the first asker's first: each waits for the next.
+    /// The sessions whose turns led to this call, the outermost first; each waits for the next.
     pub lineage: Arc<[String]>,
     /// Which connection to use, by service.
     pub connections: Arc<BTreeMap<String, String>>,
-    /// Who answers what a far server asks while it works.
+    /// Answers requests that an MCP server makes while it works.
     pub answers: Option<Arc<dyn Answers>>,
-    /// Which tools it may come to, also by way of others; all that the caller may call unless said.
+    /// The tools that it and the calls it leads to may use; by default all that the caller may call.
     pub reach: Reach,
-    /// The chat in which this is asked.
-    pub place: Option<Arc<Place>>,
-    /// Whether the result is for a program, which takes it whole up to the largest that is kept.
+    /// The chat that the call belongs to.
+    pub place: Option<Arc<ChatRef>>,
+    /// Whether the result is for a program, which gets it uncut up to the size of the largest artifact.
     pub whole: bool,
-    /// How many bytes of the result the caller takes, where that is less than the limit.
+    /// A smaller limit for the size of the result, in bytes.
     pub room: Option<u64>,
-    /// Which version a file has to have still for it to be written; empty: none may be there yet.
+    /// Whether the caller forwards the unchanged result of an MCP server ([`Outcome::raw`]).
+    pub wants_raw: bool,
+    /// The version that a file must still have to be written; empty if it must not exist yet.
     pub if_version: Option<Arc<str>>,
 }
 
 impl CallRequest {
     /// A call by `caller` for the main agent, without waiting for approvals.
-    pub fn new(tool: impl Into<String>, arguments: Value, caller: Arc<Caller>) -> Self {
+    pub fn new(
+        tool: impl Into<String>,
+        arguments: impl Into<Arc<Value>>,
+        caller: Arc<Caller>,
+    ) -> Self {
         Self {
             id: None,
             tool: tool.into(),
-            arguments,
+            arguments: arguments.into(),
             caller,
             agent: AgentId::main(),
             approval_wait: Duration::ZERO,
@@ -81,43 +89,47 @@ impl CallRequest {
             place: None,
             whole: false,
             room: None,
+            wants_raw: false,
             if_version: None,
         }
     }
 }
 
-/// What a running tool may know of its call. It cannot tell which face asked.
+/// What a running tool can see of its call: the request it came from, and how it runs. It derefs to
+/// the request, so that a tool reads `context.agent` like `context.call`.
 #[derive(Debug, Clone)]
 pub struct CallContext {
-    /// This call.
+    /// The request, without its arguments: the tool has them.
+    pub request: CallRequest,
+    /// The id of this call.
     pub call: CallId,
-    /// Who asks.
-    pub caller: Arc<Caller>,
-    /// On whose workspace and behalf.
-    pub agent: AgentId,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
-    /// Whether programs that the call starts may use the network; a rule says so.
+    /// Whether a rule lets programs that the call starts use the network.
     pub network: bool,
-    /// Who is told how far it is.
-    pub progress: Progress,
-    /// Whether the request may have been shaped by text from outside.
-    pub taint: Taint,
-    /// The sessions in whose turns this is asked, the first asker's first.
-    pub lineage: Arc<[String]>,
-    /// Which connection to use, by service.
-    pub connections: Arc<BTreeMap<String, String>>,
-    /// Who answers what a far server asks while it works.
-    pub answers: Option<Arc<dyn Answers>>,
-    /// Which tools it may come to by way of this one.
-    pub reach: Reach,
-    /// The chat in which this is asked.
-    pub place: Option<Arc<Place>>,
-    /// Which version a file has to have still for it to be written; empty: none may be there yet.
-    pub if_version: Option<Arc<str>>,
 }
 
-/// Which tools a call may come to: all, unless whoever makes it is given fewer than they may call.
+impl CallContext {
+    /// The context of a call that may not use the network.
+    pub fn new(request: CallRequest, call: CallId, cancel: CancellationToken) -> Self {
+        Self {
+            request,
+            call,
+            cancel,
+            network: false,
+        }
+    }
+}
+
+impl Deref for CallContext {
+    type Target = CallRequest;
+
+    fn deref(&self) -> &CallRequest {
+        &self.request
+    }
+}
+
+/// The tools that a call may use: all, unless its task was given fewer than the caller may call.
 #[derive(Clone, Default)]
 pub struct Reach(Option<Arc<Within>>);
 
@@ -145,50 +157,50 @@ impl fmt::Debug for Reach {
     }
 }
 
-/// Whoever asked for a call, as far as they answer questions about it: a far server may want
-/// something filled in (`elicitation/create`) or thought about (`sampling/createMessage`).
+/// The client behind a call, which answers requests of an MCP server while the call runs: for user
+/// input (`elicitation/create`) or a model's reply (`sampling/createMessage`).
 #[async_trait]
 pub trait Answers: Send + Sync + fmt::Debug {
-    /// What they can be asked, as MCP's client capabilities.
+    /// The requests it answers, as MCP client capabilities.
     fn capabilities(&self) -> Value;
-    /// The answer to one question, by MCP's method and parameters.
+    /// The answer to one request, by MCP method and parameters.
     async fn answer(&self, method: &str, params: Value) -> Result<Value, ToolError>;
-    /// A line of the far server's log.
+    /// A log message of the server.
     fn heard(&self, _notice: Value) {}
-    /// What goes to the far server beside the tool's name and arguments, as it is.
+    /// Further parameters that are passed to the server unchanged.
     fn carried(&self) -> Map<String, Value> {
         Map::new()
     }
-    /// Whether a result that asks back is handed to them, to be answered with another call.
+    /// Whether it gets a result that asks for input, and answers with another call.
     fn calls_again(&self) -> bool {
         false
     }
-    /// Whether they speak MCP up to 2025-11-25, so that a server which knows both eras is to be
-    /// spoken to in that one.
+    /// Whether it speaks MCP up to 2025-11-25, so that a server that knows both protocol eras is
+    /// used in the older one.
     fn is_older(&self) -> bool {
         false
     }
-    /// A name for the conversation, where a far server is to see one line for all of it.
+    /// An id of the conversation, if the server should see one private session for all of it.
     fn line(&self) -> Option<String> {
         None
     }
-    /// For how long a question has been with them so far, all in all: nobody else's time.
+    /// How long it has taken to answer so far, in total; this does not count against the deadline.
     fn thought(&self) -> Duration {
         Duration::ZERO
     }
 }
 
-/// Somebody who has to know where a call stands before it goes on.
+/// Records the state of a call before it continues.
 #[async_trait]
 pub trait Witness: Send + Sync + fmt::Debug {
-    /// It waits for the owner's answer.
+    /// The call waits for the owner's approval.
     async fn waits(&self, approval: ApprovalId);
-    /// Comes back when whoever made the call no longer waits for the answer. The question stays open: the
-    /// same call, made again, finds it.
+    /// Completes when the call should stop waiting for approval. The request stays open: the same call,
+    /// repeated, finds it.
     async fn gives_up(&self) {
         std::future::pending().await
     }
-    /// It is about to run. An error keeps it from running.
+    /// The call is about to run; an error prevents it.
     async fn starts(&self) -> Result<(), ToolError>;
 }
 
@@ -203,19 +215,18 @@ pub struct Step {
     pub message: Option<String>,
 }
 
-/// Who is told how far a call is and what it prints: nobody, unless a face says so. Telling never
-/// waits.
+/// Listeners for the progress and output of a call; none by default. Reporting never blocks.
 #[derive(Clone, Default)]
 pub struct Progress {
     steps: Option<Arc<dyn Fn(Step) + Send + Sync>>,
     output: Option<Arc<Printed>>,
 }
 
-/// Hears what is printed.
+/// Receives output.
 type Printed = dyn Fn(&str) + Send + Sync;
 
 impl Progress {
-    /// Tells `listener` how far it is; it must not block.
+    /// Reports progress to `listener`, which must not block.
     pub fn to(listener: impl Fn(Step) + Send + Sync + 'static) -> Self {
         Self {
             steps: Some(Arc::new(listener)),
@@ -223,15 +234,14 @@ impl Progress {
         }
     }
 
-    /// Also tells `listener` what the call prints, piece by piece; it must not block.
+    /// Also reports output to `listener` as it is printed; it must not block.
     #[must_use]
     pub fn printing(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.output = Some(Arc::new(listener));
         self
     }
 
-    /// Tells how far it is. Who listens only to what is printed is told what is being done, as a
-    /// line of it.
+    /// Reports progress. A listener for output only gets the message as a line of output.
     pub fn tell(&self, step: Step) {
         match (&self.steps, &step.message) {
             (Some(listener), _) => listener(step),
@@ -240,19 +250,19 @@ impl Progress {
         }
     }
 
-    /// Tells what was printed since.
+    /// Reports output.
     pub fn print(&self, text: &str) {
         if let Some(listener) = self.output.as_ref().filter(|_| !text.is_empty()) {
             listener(text);
         }
     }
 
-    /// Whether anybody listens to what is printed.
+    /// Whether there is a listener for output.
     pub fn is_printing(&self) -> bool {
         self.output.is_some()
     }
 
-    /// Whether anybody listens to how far it is.
+    /// Whether there is a listener for progress.
     pub fn has_steps(&self) -> bool {
         self.steps.is_some()
     }
@@ -272,8 +282,8 @@ impl fmt::Debug for Progress {
 pub trait Invoke: Send + Sync {
     /// Takes the call down the whole path. Dropping the future cancels the call.
     async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError>;
-    /// Whether something is allowed, as the call itself would be judged. Lists and checks
-    /// outside of a call ask this too, so that no two interfaces can disagree.
+    /// The verdict that a call would get. Lists and checks outside of calls use it too, so that no
+    /// two interfaces can disagree.
     fn authorize(&self, question: Question<'_>) -> Verdict;
     /// All tools there are now.
     fn catalogue(&self) -> Arc<Catalogue>;

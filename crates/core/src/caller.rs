@@ -1,4 +1,4 @@
-//! Who asks, and what they may do.
+//! Callers and their rights.
 
 use std::fmt;
 use std::str::FromStr;
@@ -47,7 +47,7 @@ impl Role {
         }
     }
 
-    /// Whether its bearer only does its own work here, and asks for nothing.
+    /// Whether its bearer only serves (nodes and bridges) and calls no tools.
     pub fn only_serves(self) -> bool {
         matches!(self, Self::Node | Self::Channel)
     }
@@ -101,8 +101,7 @@ impl Rights {
     }
 }
 
-/// Who asks. Made only from the gateway's own records, never from what the
-/// caller says of itself.
+/// A caller, built only from the gateway's own records and never from what it claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// Whose rights count.
@@ -117,7 +116,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Somebody who asks directly.
+    /// A direct caller.
     pub fn new(principal: Principal, name: impl Into<String>, rights: Rights) -> Self {
         Self {
             principal,
@@ -141,8 +140,8 @@ impl Caller {
         }
     }
 
-    /// Who it is, for people who decide about it: somebody in a chat is shown with their id, so that
-    /// a name they chose cannot pass for anybody else's.
+    /// The label that the owner sees when deciding: a person in a chat is shown with their platform id,
+    /// so that a name they chose cannot pass for somebody else's.
     pub fn label(&self) -> String {
         match self.principal.person_reference() {
             Some(reference) => format!("{} ({reference})", self.name),

@@ -1,34 +1,79 @@
-//! All tools there are now, and what one caller may see of them.
+//! The catalogue of all tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
 
+use serde_json::Value;
+
+use crate::effects::Effects;
 use crate::name::ToolName;
 use crate::spec::ToolSpec;
-use crate::tool::Tool;
+use crate::tool::{Forwarder, Tool};
 
 /// Two tools would answer to one name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("two tools would answer to the name {0}")]
 pub struct DuplicateTool(pub String);
 
-/// What stands between the name of a shelf and that of a tool on it.
+/// Separates the name of a shelf from the name of a tool on it.
 const BETWEEN: &str = "__";
 
-/// All tools there are at one moment. A change makes a new catalogue, which shares all that
-/// did not change with the old one: thousands of nodes may come and go.
+/// What a name in the catalogue stands for.
+#[derive(Clone)]
+pub enum CatalogueEntry {
+    /// A tool.
+    Tool(Arc<dyn Tool>),
+    /// A name that forwards calls to other tools.
+    Forwarder(Arc<dyn Forwarder>),
+}
+
+impl CatalogueEntry {
+    /// What is known of it without calling it.
+    pub fn spec(&self) -> &ToolSpec {
+        match self {
+            Self::Tool(tool) => tool.spec(),
+            Self::Forwarder(forwarder) => forwarder.spec(),
+        }
+    }
+
+    /// The tool, if it is one.
+    pub fn tool(&self) -> Option<&Arc<dyn Tool>> {
+        match self {
+            Self::Tool(tool) => Some(tool),
+            Self::Forwarder(_) => None,
+        }
+    }
+
+    /// What a call with these arguments does: by [`Tool::effects_of`] of the tool that will run.
+    pub fn effects_of(&self, arguments: &Value, catalogue: &Catalogue) -> Effects {
+        let forwarder = match self {
+            Self::Tool(tool) => return tool.effects_of(arguments),
+            Self::Forwarder(forwarder) => forwarder,
+        };
+        let meant = forwarder.forward(arguments, catalogue).ok();
+        let effects = meant.and_then(|meant| {
+            let tool = catalogue.resolve(&meant.tool)?.tool()?;
+            Some(tool.effects_of(&meant.arguments))
+        });
+        // Without a target the call is refused, which changes nothing.
+        effects.unwrap_or(Effects::READS)
+    }
+}
+
+/// A snapshot of all tools. A change makes a new catalogue that shares everything unchanged with the
+/// old one, so that thousands of nodes can connect and disconnect.
 #[derive(Clone, Default)]
 pub struct Catalogue {
     built_in: Arc<BuiltIn>,
-    shelves: RedBlackTreeMapSync<Arc<str>, Arc<[Arc<dyn Tool>]>>,
+    shelves: RedBlackTreeMapSync<Arc<str>, Arc<[CatalogueEntry]>>,
 }
 
-/// The tools that are there without anybody connecting.
+/// The tools that exist without any node or server.
 #[derive(Clone, Default)]
 struct BuiltIn {
-    tools: BTreeMap<ToolName, Arc<dyn Tool>>,
+    entries: BTreeMap<ToolName, CatalogueEntry>,
     wire_names: BTreeMap<String, ToolName>,
     disabled: BTreeSet<String>,
 }
@@ -36,21 +81,31 @@ struct BuiltIn {
 impl Catalogue {
     /// Adds a built-in tool under its canonical name and its alias.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
-        let name = tool.spec().name.clone();
+        self.add_entry(CatalogueEntry::Tool(tool))
+    }
+
+    /// Adds a built-in name that forwards to other tools.
+    pub fn add_forwarder(&mut self, forwarder: Arc<dyn Forwarder>) -> Result<(), DuplicateTool> {
+        self.add_entry(CatalogueEntry::Forwarder(forwarder))
+    }
+
+    fn add_entry(&mut self, entry: CatalogueEntry) -> Result<(), DuplicateTool> {
+        let name = entry.spec().name.clone();
         let wire = name.wire();
         let built_in = Arc::make_mut(&mut self.built_in);
-        if built_in.tools.contains_key(&name) || built_in.wire_names.contains_key(&wire) {
+        if built_in.entries.contains_key(&name) || built_in.wire_names.contains_key(&wire) {
             return Err(DuplicateTool(name.to_string()));
         }
         built_in.wire_names.insert(wire, name.clone());
-        built_in.tools.insert(name, tool);
+        built_in.entries.insert(name, entry);
         Ok(())
     }
 
-    /// Puts up the tools of something that connected, in place of those it had; each is
-    /// called `{shelf}__` and something.
+    /// Adds the tools of a node or server, replacing those it had; each name begins with `{shelf}__`.
     pub fn shelve(&mut self, shelf: &str, tools: Vec<Arc<dyn Tool>>) -> Result<(), DuplicateTool> {
         let mut names = BTreeSet::new();
+        // A node or server chooses the names of its tools: none may take the name of a built-in tool or
+        // appear under somebody else's prefix.
         for tool in &tools {
             let name = &tool.spec().name;
             let on_it = split(name.as_str()).is_some_and(|(of, _)| of == shelf);
@@ -59,11 +114,12 @@ impl Catalogue {
                 return Err(DuplicateTool(name.to_string()));
             }
         }
-        self.shelves.insert_mut(shelf.into(), tools.into());
+        let entries = tools.into_iter().map(CatalogueEntry::Tool).collect();
+        self.shelves.insert_mut(shelf.into(), entries);
         Ok(())
     }
 
-    /// Takes down what something that left had put up.
+    /// Removes the tools of a node or server.
     pub fn unshelve(&mut self, shelf: &str) {
         self.shelves.remove_mut(shelf);
     }
@@ -77,9 +133,10 @@ impl Catalogue {
         }
     }
 
-    /// Notes that a tool is switched off, so that whoever asks for it is told.
+    /// Records that a tool is switched off, so that calls of it fail with that reason.
     pub fn disable(&mut self, name: &str) {
         let disabled = &mut Arc::make_mut(&mut self.built_in).disabled;
+        // Under both spellings, so that the message is the same whichever one a client uses.
         disabled.insert(name.to_owned());
         disabled.insert(name.replace("::", "__"));
     }
@@ -89,10 +146,10 @@ impl Catalogue {
         self.built_in.disabled.contains(name)
     }
 
-    /// The tool of that canonical name or alias.
-    pub fn resolve(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+    /// The entry of that canonical name or alias.
+    pub fn resolve(&self, name: &str) -> Option<&CatalogueEntry> {
         let built_in = &self.built_in;
-        let by_name = |name: &ToolName| built_in.tools.get(name);
+        let by_name = |name: &ToolName| built_in.entries.get(name);
         name.parse()
             .ok()
             .and_then(|name| by_name(&name))
@@ -100,19 +157,19 @@ impl Catalogue {
             .or_else(|| self.on_shelf(name))
     }
 
-    fn on_shelf(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+    fn on_shelf(&self, name: &str) -> Option<&CatalogueEntry> {
         let (shelf, _) = split(name)?;
         let tools = self.shelves.get(shelf)?;
         let by_name = tools.iter().find(|tool| tool.spec().name.as_str() == name);
         by_name.or_else(|| tools.iter().find(|tool| tool.spec().name.wire() == name))
     }
 
-    /// Whether something put tools up under this name.
+    /// Whether a node or server of this name has tools here.
     pub fn has_shelf(&self, shelf: &str) -> bool {
         self.shelves.contains_key(shelf)
     }
 
-    /// What would have put up a tool of that name, where nothing here begins like it.
+    /// The node or server that a tool name points to, if none of that name is connected.
     pub fn away<'a>(&self, name: &'a str) -> Option<&'a str> {
         let (shelf, _) = split(name)?;
         let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
@@ -127,8 +184,8 @@ impl Catalogue {
     /// Every tool: the built-in ones by name, then shelf by shelf.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         let shelved = self.shelves.values().flat_map(|tools| tools.iter());
-        let all = self.built_in.tools.values().chain(shelved);
-        all.map(|tool| tool.spec())
+        let all = self.built_in.entries.values().chain(shelved);
+        all.map(CatalogueEntry::spec)
     }
 
     /// Names close to `name` among the tools that `visible` lets through, for "did you mean".
@@ -141,6 +198,7 @@ impl Catalogue {
         self.specs()
             .map(|spec| (shared_bigrams(&wanted, &letters(spec.name.as_str())), spec))
             .filter(|(score, _)| *score >= 0.5)
+            // After the score: deciding what the caller may see costs more than comparing letters.
             .filter(|(_, spec)| visible(spec))
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, spec)| &spec.name)
@@ -181,12 +239,12 @@ fn shared_bigrams(a: &[u8], b: &[u8]) -> f64 {
 mod tests {
     use super::*;
     use crate::call::CallContext;
-    use crate::effects::Effects;
     use crate::error::ToolError;
     use crate::outcome::Outcome;
     use crate::spec::Exposure;
+    use crate::tool::Forward;
     use async_trait::async_trait;
-    use serde_json::Value;
+    use serde_json::json;
 
     struct Named(ToolSpec);
 
@@ -229,6 +287,40 @@ mod tests {
             all.resolve("GSV__ReadFile").is_none(),
             "names are case-sensitive"
         );
+    }
+
+    struct Forwards(ToolSpec);
+
+    impl Forwarder for Forwards {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+
+        fn forward(&self, arguments: &Value, _: &Catalogue) -> Result<Forward, ToolError> {
+            Ok(Forward {
+                tool: arguments["tool"].as_str().unwrap_or_default().to_owned(),
+                arguments: json!({}),
+                connection: None,
+            })
+        }
+    }
+
+    #[test]
+    fn a_forwarded_call_has_the_effects_of_the_tool_that_will_run() {
+        let mut all = catalogue();
+        let spec = ToolSpec::new("call", "x").effects(Effects::READS);
+        all.add_forwarder(Arc::new(Forwards(spec))).unwrap();
+        let entry = all.resolve("call").unwrap();
+        assert!(entry.tool().is_none());
+        for (tool, effects) in [
+            ("tool::file_write", Effects::WRITES),
+            ("gsv__ReadFile", Effects::READS),
+            ("missing", Effects::READS),
+            ("call", Effects::READS),
+        ] {
+            let found = entry.effects_of(&json!({ "tool": tool }), &all);
+            assert_eq!(found, effects, "{tool}");
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Timestamp {
     }
 }
 
-/// Tells the time. Everything that needs it is handed one of these.
+/// A source of time. Everything that needs the time gets one of these.
 pub trait Clock: Send + Sync {
     /// Wall-clock time.
     fn now(&self) -> Timestamp;
@@ -76,7 +76,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves only when told to.
+/// A clock for tests that moves only by [`advance`](Self::advance).
 #[derive(Debug)]
 pub struct ManualClock {
     millis: AtomicI64,

@@ -1,16 +1,15 @@
-//! Work that may panic without taking its surroundings along.
+//! Contains panics.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-/// Work that panicked. What is shown of it does not depend on where it happened; the log has the
-/// reason.
+/// A contained panic. Its message is the same for all of them; the log has the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("internal error (a bug in manyhands); the gateway's log has the details")]
 pub struct Panicked {
-    /// What the panic said. For the log only: it may quote anything.
+    /// The panic message. For the log only: it may quote anything.
     pub reason: String,
 }
 
@@ -24,12 +23,13 @@ impl Panicked {
     }
 }
 
-/// What `work` comes to, or that it panicked: a task that looks after others goes on either way, and
-/// can still say what became of them. What the work holds is dropped before this returns.
+/// The output of `work`, or that it panicked, so that a supervising task can continue and report it.
+/// What the work holds is dropped before this returns.
 pub async fn contained<T>(work: impl Future<Output = T>) -> Result<T, Panicked> {
     let mut work = pin!(work);
     std::future::poll_fn(|context| {
-        // The work is never polled again after it panicked, so nobody sees what it left behind.
+        // Unwind safety: the work is never polled again after it panicked, so nobody can observe the
+        // state it left behind.
         let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
         match polled {
             Ok(Poll::Ready(done)) => Poll::Ready(Ok(done)),

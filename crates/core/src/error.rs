@@ -1,4 +1,4 @@
-//! Errors: a stable code, a message for the model, and a hint for whoever can help.
+//! Errors of tool calls: a stable code, a message and a hint.
 
 use std::fmt;
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// The code as it appears on every face.
+    /// The code as it appears on every interface.
     pub fn word(self) -> &'static str {
         match self {
             Self::UnknownTool => "unknown_tool",
@@ -152,7 +152,7 @@ impl ToolError {
         Self::new(ErrorCode::NotFound, message)
     }
 
-    /// A defect of ours.
+    /// An internal error: a bug in manyhands.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Internal, message)
     }
@@ -161,6 +161,13 @@ impl ToolError {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says what was attempted, in front of the message.
+    #[must_use]
+    pub fn context(mut self, attempted: impl fmt::Display) -> Self {
+        self.message = format!("{attempted}: {}", self.message);
         self
     }
 
@@ -178,7 +185,7 @@ impl ToolError {
         self
     }
 
-    /// The whole text, the same on every face: the message, then the hint on its own line.
+    /// The text that every interface shows: the message, then the hint on its own line.
     pub fn text(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}\nhint: {hint}", self.message),

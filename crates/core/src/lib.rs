@@ -1,5 +1,5 @@
-//! The words every other crate speaks: tools and their catalogue, who calls
-//! them and with which rights, what comes back, ids and time.
+//! The types that every other crate shares: tools and their catalogue, callers and their rights,
+//! requests and outcomes, errors, ids and time.
 //!
 //! Nothing here opens a file, a socket or a process. Time and randomness enter
 //! the whole program through [`clock`] and [`id`], so tests own both.
@@ -8,6 +8,7 @@ mod authorize;
 mod call;
 mod caller;
 mod catalogue;
+mod chat_ref;
 mod clock;
 mod contain;
 mod content;
@@ -17,7 +18,6 @@ mod id;
 mod name;
 mod outcome;
 mod pattern;
-mod place;
 mod principal;
 mod secret;
 mod spec;
@@ -27,7 +27,8 @@ mod tool;
 pub use authorize::{Decision, Question, RuleRef, Verdict};
 pub use call::{Answers, CallContext, CallRequest, Invoke, Progress, Reach, Step, Witness};
 pub use caller::{Caller, Rights, Role};
-pub use catalogue::{Catalogue, DuplicateTool};
+pub use catalogue::{Catalogue, CatalogueEntry, DuplicateTool};
+pub use chat_ref::{ChatLane, ChatRef, PeerKind, Where};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use contain::{Panicked, contained};
 pub use content::{ContentBlock, content_of};
@@ -40,9 +41,8 @@ pub use id::{
 pub use name::{InvalidName, ToolName};
 pub use outcome::{Cut, CutPart, Envelope, Outcome};
 pub use pattern::Pattern;
-pub use place::{PeerKind, Place, Where};
 pub use principal::{Credential, Principal};
 pub use secret::Secret;
 pub use spec::{Audience, Exposure, Group, RunsOn, ToolSpec, Variant};
 pub use taint::Taint;
-pub use tool::{Forward, Implied, Tool, Typed, TypedTool, schema_of, schema_written};
+pub use tool::{Forward, Forwarder, Implied, Tool, Typed, TypedTool, schema_of, schema_written};

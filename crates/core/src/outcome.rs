@@ -83,13 +83,13 @@ impl Cut {
 pub struct Outcome {
     /// The structured value.
     pub value: Value,
-    /// What to show beside it (pictures, links). Empty: the value says it all.
+    /// Content to show beside it (pictures, links).
     pub blocks: Vec<ContentBlock>,
     /// What of the value is only a part: set by the tool that shortened it, or by the path.
     pub cut: Option<Cut>,
     /// All of a text that the value shows in part, by the name of its field, for the path to store.
     pub whole: Vec<(String, String)>,
-    /// The result as a far MCP server gave it, for a face that hands it on whole.
+    /// The unchanged result of an MCP server, only for callers that forward it ([`CallRequest::wants_raw`](crate::CallRequest)).
     pub raw: Option<Value>,
     /// What the tool knows of untrusted text in it, where its effects suggest otherwise.
     pub taint: Option<Taint>,
@@ -111,7 +111,7 @@ impl Outcome {
         self
     }
 
-    /// The same, with untrusted text in it exactly if `taint` says so.
+    /// The same, with this taint instead of the one its effects suggest.
     #[must_use]
     pub fn tainted_by(mut self, taint: Taint) -> Self {
         self.taint = Some(taint);

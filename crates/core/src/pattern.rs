@@ -31,6 +31,8 @@ impl Pattern {
             if parts.peek().is_none() {
                 return rest.ends_with(part);
             }
+            // Leftmost match, without backtracking: for patterns whose only wildcard is `*` that is
+            // exact, and it keeps hostile names linear.
             match rest.find(part) {
                 Some(at) => rest = &rest[at + part.len()..],
                 None => return false,

@@ -1,4 +1,4 @@
-//! Who stands behind a call.
+//! Principals: the identity behind a call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub struct Credential {
     pub name: Arc<str>,
 }
 
-/// Who stands behind a call, from the gateway's own records.
+/// The identity behind a call, from the gateway's own records.
 ///
 /// Authorization compares principals, never display names: a person in a chat may call
 /// themselves whatever they like, the name of a token or `owner` included.
@@ -48,6 +48,7 @@ pub enum Principal {
 impl Principal {
     /// Somebody in a chat, from `channel:id`.
     pub fn person(reference: &str) -> Self {
+        // Ids of some platforms contain colons; names of channels never do.
         let (channel, id) = reference.split_once(':').unwrap_or(("", reference));
         Self::Person {
             channel: channel.to_owned(),

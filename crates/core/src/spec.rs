@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::chat_ref::{ChatRef, Where};
 use crate::effects::Effects;
 use crate::name::ToolName;
 use crate::pattern::Pattern;
-use crate::place::{Place, Where};
 
 /// How `tools` and the page group the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -211,7 +211,7 @@ impl ToolSpec {
     }
 
     /// Whether a call that is made in `place`, which is none outside of chats, can work.
-    pub fn works_in(&self, place: Option<&Place>) -> bool {
+    pub fn works_in(&self, place: Option<&ChatRef>) -> bool {
         match place {
             None => self.outside_chats,
             Some(_) => self.chats.has(place),
@@ -226,7 +226,7 @@ impl ToolSpec {
     }
 
     /// How it is shown to a model that speaks in `place`: its description and its parameters.
-    pub fn shown_in(&self, place: Option<&Place>) -> (&str, &Arc<Value>) {
+    pub fn shown_in(&self, place: Option<&ChatRef>) -> (&str, &Arc<Value>) {
         let fits = |one: &&Variant| place.is_some_and(|place| place.channel == one.channel);
         match self.variants.iter().find(fits) {
             Some(one) => (one.description, &one.input_schema),

@@ -1,4 +1,4 @@
-//! Whether something may have been shaped by text from outside.
+//! Taint: whether untrusted text may have shaped something.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ impl Taint {
     /// Tainted by `source`.
     pub fn by(source: impl AsRef<str>) -> Self {
         let source = source.as_ref();
+        // Sources come from outside (a sender's name, a URL) and are stored with everything tainted.
         let end = source.floor_char_boundary(MAX_SOURCE);
         Self(Some(source[..end].into()))
     }
@@ -46,6 +47,7 @@ impl Taint {
 
     /// Adds what `other` knows; the first source stays.
     pub fn absorb(&mut self, other: &Self) {
+        // The first source stays, because it is where the owner should look; later ones only add more.
         if self.0.is_none() {
             self.0.clone_from(&other.0);
         }
@@ -74,7 +76,7 @@ impl Serialize for Taint {
     }
 }
 
-/// Records of earlier versions only say whether, not by what.
+/// Records of earlier versions store only a flag, without the source.
 impl<'de> Deserialize<'de> for Taint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

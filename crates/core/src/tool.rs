@@ -1,4 +1,4 @@
-//! What a tool is: a spec and a call.
+//! The traits of tools.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::call::CallContext;
 use crate::catalogue::Catalogue;
+use crate::chat_ref::ChatRef;
 use crate::effects::Effects;
 use crate::error::{ErrorCode, ToolError};
 use crate::outcome::Outcome;
-use crate::place::Place;
 use crate::spec::ToolSpec;
 
 /// A tool as the catalogue holds it.
@@ -23,22 +23,22 @@ use crate::spec::ToolSpec;
 pub trait Tool: Send + Sync {
     /// What is known of it without calling it.
     fn spec(&self) -> &ToolSpec;
-    /// The one spelling of arguments that mean the same, so that rules and approvals see what
-    /// will be used. Called after the arguments were checked against the schema.
+    /// The canonical spelling of the arguments, so that rules and approvals see what will be used.
+    /// Called after they were validated against the schema.
     fn canonical(&self, arguments: Value) -> Value {
         arguments
     }
-    /// What a tool says in words of its own of arguments that do not fit. Asked before the schema is.
+    /// The tool's own validation, which runs before the schema's and has clearer messages.
     fn check(&self, _arguments: &Value) -> Result<(), ToolError> {
         Ok(())
     }
-    /// What a call with these arguments does to the world, where that depends on them.
+    /// What a call with these arguments does; override it if that depends on them.
     fn effects_of(&self, _arguments: &Value) -> Effects {
         self.spec().effects
     }
-    /// Whether a call with these arguments is part of the answer in the chat in which it is made, and
-    /// reaches nobody else: like the words of the answer, it needs no approval.
-    fn replies(&self, _arguments: &Value, _place: Option<&Place>) -> bool {
+    /// Whether a call with these arguments is part of the reply in its chat and reaches nobody else. Like
+    /// the text of the reply, it then needs no approval.
+    fn replies(&self, _arguments: &Value, _place: Option<&ChatRef>) -> bool {
         false
     }
     /// The calls of other tools that a call with these arguments amounts to: a transfer reads one file
@@ -46,18 +46,9 @@ pub trait Tool: Send + Sync {
     fn implies(&self, _arguments: &Value, _catalogue: &Catalogue) -> Vec<Implied> {
         Vec::new()
     }
-    /// How long a call with these arguments may take, where that depends on them.
+    /// How long a call with these arguments may take; override it if that depends on them.
     fn deadline_of(&self, _arguments: &Value) -> Duration {
         self.spec().deadline
-    }
-    /// Whether it is only a door to other tools. The path then takes the call that
-    /// [`forward`](Self::forward) says is meant: rules, approvals and the audit see what will run.
-    fn is_door(&self) -> bool {
-        false
-    }
-    /// The call that is meant, for a door; its arguments fit the schema.
-    fn forward(&self, _: &Value, _: &Catalogue) -> Result<Forward, ToolError> {
-        Err(ToolError::internal("this tool is no door to others"))
     }
     /// Does the work. Only the path calls this.
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError>;
@@ -67,11 +58,20 @@ pub trait Tool: Send + Sync {
 pub struct Implied {
     /// The tool.
     pub tool: Arc<dyn Tool>,
-    /// Its arguments, as far as rules could look at them.
+    /// The arguments that rules can match.
     pub arguments: Value,
 }
 
-/// The call that is meant by a call of a door.
+/// A name in the catalogue that only forwards calls to other tools. The path replaces the call by the
+/// one it stands for, so that rules, approvals and the audit see what will run.
+pub trait Forwarder: Send + Sync {
+    /// What is known of it without calling it.
+    fn spec(&self) -> &ToolSpec;
+    /// The call that a call with these arguments, which fit the schema, stands for.
+    fn forward(&self, arguments: &Value, catalogue: &Catalogue) -> Result<Forward, ToolError>;
+}
+
+/// The call that a call of a [`Forwarder`] stands for.
 #[derive(Debug, Clone)]
 pub struct Forward {
     /// The tool's canonical name.
@@ -82,7 +82,7 @@ pub struct Forward {
     pub connection: Option<(String, String)>,
 }
 
-/// A tool as one file writes it: typed parameters, a typed result, one function.
+/// A tool with typed parameters and a typed result: what a tool's file implements.
 pub trait TypedTool: Send + Sync + 'static {
     /// Its parameters; the input schema comes from this type.
     type Params: DeserializeOwned + JsonSchema + Send;
@@ -105,7 +105,7 @@ pub trait TypedTool: Send + Sync + 'static {
         self.spec().effects
     }
     /// See [`Tool::replies`].
-    fn replies(&self, _arguments: &Value, _place: Option<&Place>) -> bool {
+    fn replies(&self, _arguments: &Value, _place: Option<&ChatRef>) -> bool {
         false
     }
     /// See [`Tool::implies`].
@@ -120,7 +120,7 @@ pub trait TypedTool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Outcome, ToolError>> + Send;
 }
 
-/// Makes a [`TypedTool`] a [`Tool`].
+/// Adapts a [`TypedTool`] to [`Tool`].
 pub struct Typed<T> {
     spec: ToolSpec,
     tool: T,
@@ -160,7 +160,7 @@ impl<T: TypedTool> Tool for Typed<T> {
         self.tool.effects_of(arguments)
     }
 
-    fn replies(&self, arguments: &Value, place: Option<&Place>) -> bool {
+    fn replies(&self, arguments: &Value, place: Option<&ChatRef>) -> bool {
         self.tool.replies(arguments, place)
     }
 

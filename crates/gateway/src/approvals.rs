@@ -3,7 +3,7 @@
 
 use manyhands_config::Rule;
 use manyhands_core::{ApprovalId, Caller, ErrorCode, ToolError};
-use manyhands_store::{ApprovalRecord, ApprovalScope, ApprovalState, Decision, StoreError};
+use manyhands_store::{ApprovalDecision, ApprovalRecord, ApprovalScope, ApprovalState};
 use serde_json::Value;
 
 use crate::gateway::Gateway;
@@ -18,7 +18,7 @@ impl Gateway {
         &self,
         caller: &Caller,
         id: ApprovalId,
-        decision: Decision,
+        decision: ApprovalDecision,
         message: Option<&str>,
     ) -> Result<ApprovalRecord, ToolError> {
         if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
@@ -27,14 +27,14 @@ impl Gateway {
         }
         let approvals = self.path.approvals();
         match decision {
-            Decision::Approve(ApprovalScope::Always) => {
-                let asked = approvals.get(id).await.map_err(refusal)?;
+            ApprovalDecision::Approve(ApprovalScope::Always) => {
+                let asked = approvals.get(id).await?;
                 let asked = asked
                     .ok_or_else(|| ToolError::not_found(format!("there is no approval {id}")))?;
                 self.add_rule(caller, &asked).await?;
             }
-            Decision::Approve(ApprovalScope::Conversation) => {
-                let asked = approvals.get(id).await.map_err(refusal)?;
+            ApprovalDecision::Approve(ApprovalScope::Conversation) => {
+                let asked = approvals.get(id).await?;
                 if asked.is_some_and(|asked| asked.session.is_none()) {
                     let message = "the call was not made in a conversation";
                     return Err(ToolError::parameter("scope", message).hint("use once or always"));
@@ -43,14 +43,14 @@ impl Gateway {
             _ => {}
         }
         let decided = approvals.decide(id, decision, message, &caller.name).await;
-        let record = decided.map_err(refusal)?;
+        let record = decided?;
         let what = match decision {
-            Decision::Approve(_) => "approval.approve",
-            Decision::Deny => "approval.deny",
+            ApprovalDecision::Approve(_) => "approval.approve",
+            ApprovalDecision::Deny => "approval.deny",
         };
         let about = format!("{id} {} {}", record.tool, record.scope.word());
         let noted = self.note(caller, what, &about).await;
-        noted.map_err(|e| ToolError::internal(e.to_string()))?;
+        noted?;
         Ok(record)
     }
 
@@ -91,13 +91,5 @@ impl Gateway {
         self.set_config(caller, list, Value::Array(rules))
             .await
             .map(drop)
-    }
-}
-
-fn refusal(error: StoreError) -> ToolError {
-    match error {
-        StoreError::NotFound { .. } => ToolError::not_found(error.to_string()),
-        StoreError::Settled { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
-        other => ToolError::new(ErrorCode::Unavailable, other.to_string()),
     }
 }

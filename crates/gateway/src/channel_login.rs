@@ -127,7 +127,7 @@ impl Gateway {
             browser: false,
         };
         let made = self.doorman.create(new).await;
-        let (_, token) = made.map_err(|e| unkept(&e))?;
+        let (_, token) = made?;
         Ok(Some(token))
     }
 
@@ -148,17 +148,14 @@ impl Gateway {
         let vault = self.store.vault();
         let mut before = Vec::with_capacity(new.len());
         for (name, value) in new {
-            before.push((
-                name.clone(),
-                vault.get(&name).await.map_err(|e| unkept(&e))?,
-            ));
+            before.push((name.clone(), vault.get(&name).await?));
             let done = match &value {
                 Some(value) => vault.set(&name, value).await,
                 None => vault.remove(&name).await.map(drop),
             };
-            done.map_err(|e| unkept(&e))?;
+            done?;
         }
-        self.learn_secrets().await.map_err(|e| unkept(&e))?;
+        self.learn_secrets().await?;
         Ok(before)
     }
 
@@ -177,13 +174,13 @@ impl Gateway {
         if settings.channels.is_bridge(channel) && accounts.is_none_or(|all| all.len() <= 1) {
             for token in self.bridge_tokens(channel) {
                 let revoked = self.doorman.revoke(token).await;
-                revoked.map_err(|e| unkept(&e))?;
+                revoked?;
             }
         }
         for what in ["token", "app_token", "secret", "verify_token"] {
             let name = format!("channel.{channel}.{account}.{what}");
             let removed = self.store.vault().remove(&name).await;
-            removed.map_err(|e| unkept(&e))?;
+            removed?;
         }
         self.chats().take_over().await;
         Ok(())

@@ -15,8 +15,7 @@ impl Gateway {
     ) -> Result<Gone, ToolError> {
         let closed = self.minds().close(key).await?;
         self.chats().settle(key.as_str()).await;
-        let noted = self.note(caller, "session.delete", key.as_str()).await;
-        noted.map_err(|e| ToolError::internal(e.to_string()))?;
+        self.note(caller, "session.delete", key.as_str()).await?;
         closed.delete().await
     }
 }

@@ -180,7 +180,7 @@ impl Gateway {
         told: NodeExecEventParams,
     ) -> Result<bool, ToolError> {
         let kept = self.nodes.tell(node, told).await;
-        let (new, news) = kept.map_err(|e| ToolError::internal(e.to_string()))?;
+        let (new, news) = kept?;
         if let Some(announcement) = announcement(&news) {
             let (key, run, input, origin) = announcement;
             let sent = self.minds().send(&key, Some(run), input, &origin).await;
@@ -201,9 +201,7 @@ impl Gateway {
     ) -> Result<NodeForgetResult, ToolError> {
         let (forgotten, record) = self.nodes.forget(id, force).await?;
         self.revoke_node_token(&record).await?;
-        self.note(caller, "node.forget", id)
-            .await
-            .map_err(|e| ToolError::internal(e.to_string()))?;
+        self.note(caller, "node.forget", id).await?;
         Ok(forgotten)
     }
 
@@ -214,16 +212,14 @@ impl Gateway {
         let disconnected = self
             .nodes
             .disconnect(&record.id, "its token was taken back");
-        self.note(caller, "node.revoke", id)
-            .await
-            .map_err(|e| ToolError::internal(e.to_string()))?;
+        self.note(caller, "node.revoke", id).await?;
         Ok(disconnected)
     }
 
     async fn revoke_node_token(&self, record: &NodeRecord) -> Result<(), ToolError> {
         for token in self.doorman.of_node(record) {
             let revoked = self.doorman.revoke(token).await;
-            revoked.map_err(|e| ToolError::internal(e.to_string()))?;
+            revoked?;
         }
         Ok(())
     }

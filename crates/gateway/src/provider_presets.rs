@@ -10,7 +10,6 @@ use manyhands_config::{ConfigError, Edit, KeyPath, Settings};
 use manyhands_core::{Caller, ErrorCode, Secret, ToolError};
 use manyhands_llm::settings::ModelSettings;
 use manyhands_llm::{ModelId, PresetStatus, ProviderPreset};
-use manyhands_store::StoreError;
 use serde_json::{Value, json};
 
 use crate::folders::keep_roots_apart;
@@ -97,7 +96,7 @@ impl Gateway {
             return Err(ToolError::parameter("model", message));
         }
         let vault = self.store.vault();
-        let before = vault.get(&maker.id).await.map_err(|e| unkept(&e))?;
+        let before = vault.get(&maker.id).await?;
         let key = match (&wanted.key, maker.needs_key) {
             (Some(_), false) => {
                 let message = format!("{} takes no key", maker.title);
@@ -116,7 +115,7 @@ impl Gateway {
         };
         // The key first: from here on it is cut out of everything that is said.
         if let Some(key) = &wanted.key {
-            vault.set(&maker.id, key).await.map_err(|e| unkept(&e))?;
+            vault.set(&maker.id, key).await?;
         }
         let written = self.write_provider(maker.clone(), model.clone(), wanted.default);
         if let Err(error) = self.learned(written).await {
@@ -131,7 +130,7 @@ impl Gateway {
             None => maker.id.clone(),
         };
         let noted = self.note(caller, "model.add", &about).await;
-        noted.map_err(|e| ToolError::internal(e.to_string()))?;
+        noted?;
         Ok(Added {
             provider: maker.id,
             model,
@@ -144,7 +143,7 @@ impl Gateway {
         &self,
         then: impl Future<Output = Result<(), ToolError>>,
     ) -> Result<(), ToolError> {
-        self.learn_secrets().await.map_err(|e| unkept(&e))?;
+        self.learn_secrets().await?;
         then.await
     }
 
@@ -221,12 +220,12 @@ impl Gateway {
             let elsewhere = mentions(&json!(settings), &key);
             if !elsewhere {
                 let removed = self.store.vault().remove(&name).await;
-                gone = removed.map_err(|e| unkept(&e))?;
-                self.learn_secrets().await.map_err(|e| unkept(&e))?;
+                gone = removed?;
+                self.learn_secrets().await?;
             }
         }
         let noted = self.note(caller, "model.remove", &name).await;
-        noted.map_err(|e| ToolError::internal(e.to_string()))?;
+        noted?;
         Ok(Removed { key: gone })
     }
 
@@ -398,15 +397,6 @@ fn mentions(value: &Value, text: &str) -> bool {
         Value::Object(map) => map.values().any(|one| mentions(one, text)),
         _ => false,
     }
-}
-
-fn unkept(error: &StoreError) -> ToolError {
-    let code = match error {
-        StoreError::Full => ErrorCode::StorageFull,
-        StoreError::Busy | StoreError::Closed => ErrorCode::Unavailable,
-        _ => ErrorCode::Internal,
-    };
-    ToolError::new(code, format!("the vault: {error}"))
 }
 
 fn unwritten(error: &ConfigError) -> ToolError {

@@ -84,9 +84,7 @@ impl Gateway {
             .map_err(|e| ToolError::internal(e.to_string()))?
             .map_err(|e| config_refusal(&e))?;
         let changes = self.take_over(settings)?;
-        self.note(caller, "config.set", path)
-            .await
-            .map_err(|e| ToolError::internal(e.to_string()))?;
+        self.note(caller, "config.set", path).await?;
         Ok(changes.needs_restart)
     }
 
@@ -103,8 +101,7 @@ impl Gateway {
         }
         if !changes.is_empty() {
             self.note(caller, "config.reload", &changes.keys.join(" "))
-                .await
-                .map_err(|e| ToolError::internal(e.to_string()))?;
+                .await?;
         }
         Ok(changes)
     }
@@ -120,7 +117,7 @@ impl Gateway {
         self.store.limit(quotas(&settings));
         self.settings.replace(settings);
         if changes.keys.iter().any(|key| key.starts_with("tools.")) {
-            let built_in = self.families.catalogue(&self.settings, &self.catalogue);
+            let built_in = self.families.catalogue(&self.settings);
             self.catalogue.rcu(|all| all.with_built_in(&built_in));
             self.nodes.note_change();
         }

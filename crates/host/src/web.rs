@@ -280,8 +280,7 @@ impl Web {
     /// A secret by its vault reference, where there is one of that name.
     pub async fn secret(&self, reference: &str) -> Result<Option<Secret>, ToolError> {
         let name = reference.strip_prefix("vault:").unwrap_or(reference);
-        let secret = self.0.vault.get(name).await;
-        secret.map_err(|e| ToolError::new(ErrorCode::Unavailable, format!("the vault: {e}")))
+        Ok(self.0.vault.get(name).await?)
     }
 }
 

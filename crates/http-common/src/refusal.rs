@@ -76,20 +76,7 @@ impl From<ToolError> for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        let code = match error {
-            StoreError::Full => ErrorCode::StorageFull,
-            StoreError::LowSpace { .. } => ErrorCode::StorageFull,
-            StoreError::Quota { .. } => ErrorCode::BudgetExceeded,
-            StoreError::Limit { .. } => ErrorCode::TooLarge,
-            StoreError::NotFound { .. } => ErrorCode::NotFound,
-            StoreError::Settled { .. } | StoreError::Changed { .. } | StoreError::Exists { .. } => {
-                ErrorCode::Conflict
-            }
-            StoreError::Invalid { .. } => ErrorCode::InvalidArguments,
-            StoreError::Busy | StoreError::Closed => ErrorCode::Unavailable,
-            _ => ErrorCode::Internal,
-        };
-        Self(ToolError::new(code, error.to_string()))
+        Self(error.into())
     }
 }
 

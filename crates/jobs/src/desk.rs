@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::job::{Job, JobInput, Problems, Spec, SpecInput, blank, run_shown, shown, take_over};
 use super::run::look_up;
-use super::{Cron, Inner, kept};
+use super::{Cron, Inner};
 
 /// How long somebody waits for the runs that they ask for.
 const WAIT: Duration = Duration::from_secs(110);
@@ -82,7 +82,7 @@ impl Cron {
             due,
             running,
             next,
-        } = counted.map_err(kept)?;
+        } = counted?;
         let settings = inner.settings.current();
         Ok(CronStatusResult {
             enabled: settings.cron.enabled,
@@ -110,7 +110,7 @@ impl Cron {
             disabled,
         };
         let listed = self.inner.records.list(filter, page.0, page.1).await;
-        let (jobs, count) = listed.map_err(kept)?;
+        let (jobs, count) = listed?;
         let zone = self.inner.zone();
         let jobs = jobs.iter().map(|job| shown(job, &zone)).collect();
         Ok((jobs, count))
@@ -181,7 +181,7 @@ impl Cron {
                 return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
                     .hint("remove some, or ask the owner to raise cron.max_jobs_per_caller"));
             }
-            Err(error) => return Err(kept(error)),
+            Err(error) => return Err(error.into()),
         }
         self.look();
         Ok(shown(&record, &zone))
@@ -237,7 +237,7 @@ impl Cron {
         record.origin = json(&origin)?;
         record.updated = Timestamp(now.0.max(seen.0 + 1));
         let updated = inner.records.update(&record, seen, rescheduled).await;
-        updated.map_err(kept)?;
+        updated?;
         self.look();
         let now = inner.job_of(asker, id).await?;
         Ok(shown(&now, &zone))
@@ -250,12 +250,7 @@ impl Cron {
             maker: None,
             disabled: true,
         };
-        let (jobs, _) = self
-            .inner
-            .records
-            .list(filter, u32::MAX, 0)
-            .await
-            .map_err(kept)?;
+        let (jobs, _) = self.inner.records.list(filter, u32::MAX, 0).await?;
         let tainted = |job: JobRecord| {
             let origin: Origin = serde_json::from_str(&job.origin).ok()?;
             Some((job.id, origin.tainted.source()?.to_owned()))
@@ -267,7 +262,7 @@ impl Cron {
     pub async fn trust(&self, id: &str) -> Result<bool, ToolError> {
         let inner = &self.inner;
         let missing = || ToolError::not_found(format!("there is no job {id:?}"));
-        let found = inner.records.get(id).await.map_err(kept)?;
+        let found = inner.records.get(id).await?;
         let mut record = found.ok_or_else(missing)?;
         let mut origin: Origin = serde_json::from_str(&record.origin)
             .map_err(|error| ToolError::internal(format!("the job is damaged: {error}")))?;
@@ -279,13 +274,18 @@ impl Cron {
         let seen = record.updated;
         record.updated = Timestamp(inner.clock.now().0.max(seen.0 + 1));
         let updated = inner.records.update(&record, seen, false).await;
-        updated.map(|()| true).map_err(kept)
+        updated.map(|()| true).map_err(ToolError::from)
     }
 
     /// Removes a job with its runs. A run that goes on finishes its turn.
     pub async fn remove(&self, asker: &Asker<'_>, id: &str) -> Result<bool, ToolError> {
         match self.inner.job_of(asker, id).await {
-            Ok(job) => self.inner.records.remove(&job.id).await.map_err(kept),
+            Ok(job) => self
+                .inner
+                .records
+                .remove(&job.id)
+                .await
+                .map_err(ToolError::from),
             Err(error) if error.code == ErrorCode::NotFound => Ok(false),
             Err(error) => Err(error),
         }
@@ -304,7 +304,7 @@ impl Cron {
             .inner
             .records
             .runs(job, maker.as_deref(), limit, offset);
-        let (runs, count) = runs.await.map_err(kept)?;
+        let (runs, count) = runs.await?;
         Ok((runs.into_iter().map(run_shown).collect(), count))
     }
 
@@ -333,19 +333,19 @@ impl Cron {
             (RunMode::Due, Some(id)) => {
                 let job = inner.job_of(asker, id).await?;
                 match job.next_run.is_some_and(|at| at <= now) && job.running.is_none() {
-                    true => inner.claim(vec![job], now).await.map_err(kept)?,
+                    true => inner.claim(vec![job], now).await?,
                     false => return Ok(vec![skipped(id, "it is not due")]),
                 }
             }
             (RunMode::Due, None) => {
-                let due = inner.records.due(now, MAX_DUE).await.map_err(kept)?;
+                let due = inner.records.due(now, MAX_DUE).await?;
                 let sees = asker.sees();
                 let mut own = due;
                 own.retain(|job| {
                     let of = sees.as_ref().is_none_or(|maker| *maker == job.maker);
                     of && job.kind == JobKind::Job
                 });
-                inner.claim(own, now).await.map_err(kept)?
+                inner.claim(own, now).await?
             }
         };
         Ok(self.results(begun, lineage).await)
@@ -440,7 +440,7 @@ pub(super) fn first(
 impl Inner {
     /// A job that the asker may see.
     async fn job_of(&self, asker: &Asker<'_>, id: &str) -> Result<JobRecord, ToolError> {
-        let found = self.records.get(id).await.map_err(kept)?;
+        let found = self.records.get(id).await?;
         let sees = asker.sees();
         let own = |job: &JobRecord| {
             job.kind == JobKind::Job && sees.as_ref().is_none_or(|maker| *maker == job.maker)
@@ -490,7 +490,7 @@ impl Inner {
         record: JobRecord,
         now: Timestamp,
     ) -> Result<Option<(Job, RunRecord)>, ToolError> {
-        let job = Job::read(record).map_err(kept)?;
+        let job = Job::read(record)?;
         if job.record.running.is_some() {
             return Ok(None);
         }
@@ -500,10 +500,10 @@ impl Inner {
                 forced: true,
                 ..self.new_run(&job.record, at, now)
             };
-            if self.records.force(&run).await.map_err(kept)? {
+            if self.records.force(&run).await? {
                 return Ok(Some((job, run)));
             }
-            let there = self.records.get(&job.record.id).await.map_err(kept)?;
+            let there = self.records.get(&job.record.id).await?;
             if there.is_none_or(|there| there.running.is_some()) {
                 return Ok(None);
             }

@@ -19,7 +19,7 @@ use manyhands_wire::{CronRun, HeartbeatState};
 use super::desk::json;
 use super::job::{Job, blank, run_shown};
 use super::run::{Went, cut};
-use super::{Cron, Inner, kept};
+use super::{Cron, Inner};
 
 /// What the agent says when there is nothing to say.
 const NOTHING: &str = "HEARTBEAT_OK";
@@ -46,9 +46,9 @@ impl Cron {
     /// How heartbeats stand, of one agent or of all.
     pub async fn pulses(&self, agent: Option<&AgentId>) -> Result<Vec<HeartbeatState>, ToolError> {
         let inner = &self.inner;
-        inner.keep_heartbeats().await.map_err(kept)?;
+        inner.keep_heartbeats().await?;
         let mut pulses = Vec::new();
-        for record in inner.records.heartbeats().await.map_err(kept)? {
+        for record in inner.records.heartbeats().await? {
             if agent.is_none_or(|agent| *agent == record.agent) {
                 pulses.push(inner.pulse(record).await?);
             }
@@ -71,7 +71,7 @@ impl Cron {
         record.next_run = schedule.next_after(now, &inner.zone());
         record.updated = Timestamp(now.0.max(seen.0 + 1));
         let updated = inner.records.update(&record, seen, true).await;
-        updated.map_err(kept)?;
+        updated?;
         self.look();
         inner.pulse(record).await
     }
@@ -184,15 +184,15 @@ impl Inner {
     }
 
     async fn heartbeat_of(&self, agent: &AgentId) -> Result<JobRecord, ToolError> {
-        self.keep_heartbeats().await.map_err(kept)?;
-        let found = self.records.get(&id(agent)).await.map_err(kept)?;
+        self.keep_heartbeats().await?;
+        let found = self.records.get(&id(agent)).await?;
         found.ok_or_else(|| no_agent(agent))
     }
 
     async fn pulse(&self, record: JobRecord) -> Result<HeartbeatState, ToolError> {
         let said = self.settings.current().heartbeat.of(&record.agent);
         let runs = self.records.runs(Some(&record.id), None, 1, 0).await;
-        let last = runs.map_err(kept)?.0.into_iter().next();
+        let last = runs?.0.into_iter().next();
         let running = record.running.as_ref().and(record.last_run);
         let next = self.next_look(&record, &said);
         Ok(HeartbeatState {
@@ -317,7 +317,7 @@ impl Inner {
 
     async fn was_said(&self, job: &Job, run: &RunRecord, text: &str) -> Result<bool, ToolError> {
         let runs = self.records.runs(Some(&job.record.id), None, LOOKED_AT, 0);
-        let (runs, _) = runs.await.map_err(kept)?;
+        let (runs, _) = runs.await?;
         let since = self.clock.now().0 - SAME_MS;
         let spoken = format!("{text}\n[delivered to ");
         Ok(runs.iter().any(|one| {

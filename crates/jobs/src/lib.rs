@@ -31,7 +31,7 @@ use manyhands_agent_services::job_delivery::{Deliver, Nowhere};
 use manyhands_core::{AgentId, Clock, ErrorCode, Ids, ToolError};
 use manyhands_host::LiveSettings;
 use manyhands_host::workspace::Workspace;
-use manyhands_store::{Changes, Cron as Records, StoreError};
+use manyhands_store::{Changes, Cron as Records};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -149,15 +149,5 @@ impl Inner {
         *agent == AgentId::main()
             || settings.agents.contains_key(agent)
             || self.kin.settings(agent).is_some()
-    }
-}
-
-/// An error of the store, for whoever asked.
-fn kept(error: StoreError) -> ToolError {
-    match error {
-        StoreError::NotFound { .. } => ToolError::not_found(error.to_string()),
-        StoreError::Changed { .. } => ToolError::new(ErrorCode::Conflict, error.to_string()),
-        StoreError::Corrupt { .. } => ToolError::internal(error.to_string()),
-        other => ToolError::new(ErrorCode::Unavailable, other.to_string()),
     }
 }

@@ -10,8 +10,8 @@ use manyhands_core::{CallRequest, ErrorCode, Timestamp, ToolError, contained};
 use manyhands_store::{JobKind, RunEnd, RunRecord, RunState, StoreError};
 use serde_json::json;
 
+use super::Inner;
 use super::job::{Job, Spec, Task};
-use super::{Inner, kept};
 
 /// How much of an answer is kept with its run.
 const SUMMARY: usize = 500;
@@ -354,6 +354,6 @@ impl Inner {
 
 /// A run by its record, as it is now.
 pub(super) async fn look_up(inner: &Inner, run: &str) -> Result<RunRecord, ToolError> {
-    let found = inner.records.run(run).await.map_err(kept)?;
+    let found = inner.records.run(run).await?;
     found.ok_or_else(|| ToolError::new(ErrorCode::NotFound, "the job was removed while it ran"))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use manyhands_agent::Addressing;
 use manyhands_config::{Channel, DmPolicy, DmScope, GroupPolicy, Settings};
-use manyhands_core::{Caller, Pattern, Place, Principal, Rights, Role};
+use manyhands_core::{Caller, ChatRef, Pattern, Principal, Rights, Role};
 use manyhands_store::{SenderRow, SenderState};
 
 /// The name under which the owner's own senders are linked.
@@ -71,7 +71,7 @@ fn may_write(
     settings: &Settings,
     channel: &Channel,
     known: &Known,
-    place: &Place,
+    place: &ChatRef,
     sender: &str,
 ) -> Result<(), Reception> {
     let decided = known.get(&place.channel, sender).map(|(state, _)| state);
@@ -99,7 +99,7 @@ fn may_write(
 pub fn reception(
     settings: &Settings,
     known: &Known,
-    place: &Place,
+    place: &ChatRef,
     from_bot: bool,
     called: bool,
 ) -> Reception {
@@ -134,7 +134,7 @@ pub fn reception(
 }
 
 /// Whoever says something in `place`, with the rights they have now; none when they may not speak.
-pub fn caller(settings: &Settings, known: &Known, place: &Place) -> Option<Caller> {
+pub fn caller(settings: &Settings, known: &Known, place: &ChatRef) -> Option<Caller> {
     let sender = place.sender.as_deref()?;
     let channel = settings.channels.get(&place.channel)?;
     if reception(settings, known, place, false, true) != Reception::Welcome {
@@ -176,16 +176,16 @@ mod tests {
         settings
     }
 
-    fn from(sender: &str, handle: Option<&str>) -> Place {
-        Place {
+    fn from(sender: &str, handle: Option<&str>) -> ChatRef {
+        ChatRef {
             sender: Some(sender.to_owned()),
             sender_handle: handle.map(str::to_owned),
-            ..Place::dm("telegram", "default", sender)
+            ..ChatRef::dm("telegram", "default", sender)
         }
     }
 
-    fn in_group(chat: &str, sender: &str) -> Place {
-        Place {
+    fn in_group(chat: &str, sender: &str) -> ChatRef {
+        ChatRef {
             kind: PeerKind::Group,
             chat: chat.to_owned(),
             ..from(sender, None)
@@ -204,7 +204,7 @@ mod tests {
     fn unknown_people_reach_nothing_until_they_are_known() {
         let nobody = Known::default();
         let plain = Settings::default();
-        let receive = |settings: &Settings, known: &Known, place: &Place| {
+        let receive = |settings: &Settings, known: &Known, place: &ChatRef| {
             reception(settings, known, place, false, true)
         };
         let ada = from("42", Some("Ada"));
@@ -230,7 +230,7 @@ mod tests {
         ));
         let bot = reception(&open, &nobody, &ada, true, true);
         assert!(matches!(bot, Reception::Ignored(_)));
-        let other = Place {
+        let other = ChatRef {
             channel: "slack".to_owned(),
             ..ada
         };

@@ -2,12 +2,12 @@
 
 use manyhands_agent::SessionKey;
 use manyhands_channels::{Button, Inbound, InboundEvent, OutgoingContent, OutgoingMessage};
-use manyhands_core::{AgentId, ApprovalId, Place, ToolError};
+use manyhands_core::{AgentId, ApprovalId, ChatRef, ToolError};
 use manyhands_store::{InboxState, Promise};
 use serde_json::Value;
 
+use super::Chats;
 use super::say::{Words, row};
-use super::{Chats, unkept};
 
 /// How much of the arguments is shown; the whole is on the page and the command line.
 const SHOWN: usize = 3_000;
@@ -105,16 +105,16 @@ impl Chats {
     }
 
     /// Where the owner writes directly, the latest known first.
-    pub(super) async fn owners_chats(&self) -> Result<Vec<Place>, ToolError> {
+    pub(super) async fn owners_chats(&self) -> Result<Vec<ChatRef>, ToolError> {
         let settings = self.0.settings.current();
         let known = self.0.known.load_full();
         let main = SessionKey::main(&AgentId::main());
         let last = self.0.store.sessions().get(main.as_str()).await;
-        let last = last.map_err(|e| unkept(&e))?.and_then(|record| record.peer);
-        let last: Option<Place> = last.and_then(|last| serde_json::from_str(&last).ok());
-        let senders = self.0.records.senders().await.map_err(|e| unkept(&e))?;
+        let last = last?.and_then(|record| record.peer);
+        let last: Option<ChatRef> = last.and_then(|last| serde_json::from_str(&last).ok());
+        let senders = self.0.records.senders().await?;
         let paired = senders.into_iter().map(|sender| sender.place);
-        let is_owners = |place: &Place| {
+        let is_owners = |place: &ChatRef| {
             let used = self.channel(&place.channel, &place.account).is_some();
             let caller = super::caller_of(&settings, &known, place);
             used && !place.is_shared() && caller.is_some_and(|caller| caller.is_owner())
@@ -211,7 +211,7 @@ fn buttons(approval: ApprovalId) -> Vec<Vec<Button>> {
     ]
 }
 
-fn who(place: &Place) -> String {
+fn who(place: &ChatRef) -> String {
     let name = place.sender_name.as_deref().or(place.sender.as_deref());
     format!("{} on {}", name.unwrap_or("somebody"), place.channel)
 }

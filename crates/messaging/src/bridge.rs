@@ -18,7 +18,7 @@ use manyhands_channels::{
     Inbound, Media, OutgoingContent, OutgoingMessage, SendError, SendReceipt, WebhookOutcome,
     WebhookRefusal, WebhookRequest, chunk, failure,
 };
-use manyhands_core::{ArtifactId, PeerKind, Place};
+use manyhands_core::{ArtifactId, ChatRef, PeerKind};
 use manyhands_guard::{Egress, FetchLimits, Method, Request};
 use manyhands_host::artifacts::Shelf;
 use manyhands_wire::{
@@ -214,7 +214,7 @@ impl Bridge {
     }
 
     /// The conversation that belongs to a chat.
-    fn session(&self, place: &Place) -> String {
+    fn session(&self, place: &ChatRef) -> String {
         let chats = self.chats.upgrade().map(super::Chats);
         let key = chats.map(|chats| chats.session_at(place).to_string());
         key.unwrap_or_default()
@@ -254,7 +254,7 @@ impl Bridge {
     }
 }
 
-fn peer(place: &Place) -> BridgePeer {
+fn peer(place: &ChatRef) -> BridgePeer {
     BridgePeer {
         kind: match place.kind {
             PeerKind::Dm => BridgePeerKind::Dm,
@@ -383,7 +383,7 @@ impl Channel for Bridge {
         chunk::pieces(text, TEXT, &|piece| piece.chars().count())
     }
 
-    async fn typing(&self, place: &Place) -> Result<(), SendError> {
+    async fn typing(&self, place: &ChatRef) -> Result<(), SendError> {
         let now = self.seat.0.borrow().clone();
         if let Some(bridge) = now {
             let event = ChannelTypingEvent {

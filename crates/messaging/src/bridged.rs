@@ -3,10 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use manyhands_channels::{
-    Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Mention, Quoted,
-};
-use manyhands_core::{CallId, Caller, ErrorCode, PeerKind, Place, Timestamp, ToolError};
+use manyhands_channels::{Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Mention, Quoted};
+use manyhands_core::{CallId, Caller, ChatRef, ErrorCode, PeerKind, Timestamp, ToolError};
 use manyhands_path::artifact_room;
 use manyhands_store::{Bucket, NewArtifact, StoreError};
 use manyhands_wire::{
@@ -16,7 +14,7 @@ use url::Url;
 
 use super::access::{Reception, reception};
 use super::bridge::{ELSEWHERE, HERE};
-use super::{Chats, agent_for, unkept};
+use super::{Chats, agent_for};
 
 /// The longest id of anything.
 const MAX_ID: usize = 256;
@@ -72,7 +70,7 @@ impl Chats {
         };
         id("sender.id", &sender)?;
         let at = message.timestamp.unwrap_or(self.0.clock.now().0);
-        let place = Place {
+        let place = ChatRef {
             channel: params.channel,
             account: params.account_id,
             kind,
@@ -127,7 +125,7 @@ impl Chats {
     /// Takes the files of a message over. Those of people who may not speak are not kept.
     async fn attach(
         &self,
-        place: &Place,
+        place: &ChatRef,
         media: Vec<BridgeMedia>,
         said: &mut InboundMessage,
     ) -> Result<(), ToolError> {
@@ -194,7 +192,7 @@ impl Chats {
     /// Keeps the bytes of a file until its message is worked on.
     async fn lay_aside_file(
         &self,
-        place: &Place,
+        place: &ChatRef,
         media: &BridgeMedia,
         bytes: Bytes,
     ) -> Result<String, ToolError> {
@@ -222,7 +220,7 @@ impl Chats {
             Err(
                 StoreError::Limit { .. } | StoreError::Quota { .. } | StoreError::LowSpace { .. },
             ) => Ok(String::new()),
-            Err(error) => Err(unkept(&error)),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -8,18 +8,15 @@ use manyhands_agent::contacts::{Contacts, Seen};
 use manyhands_agent_services::{People, contact_delivery, job_delivery};
 use manyhands_channels::{Inbound, InboundEvent};
 use manyhands_config::GroupPolicy;
-use manyhands_core::{ErrorCode, PeerKind, Place, ToolError};
-use manyhands_store::OutboxState;
+use manyhands_core::{ChatRef, ErrorCode, PeerKind, ToolError};
+use manyhands_store::{OutboxKey, OutboxState};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
-use super::{Chats, unkept};
+use super::Chats;
 
 /// How long a tool waits to see what becomes of a message.
 pub const WAIT: Duration = Duration::from_secs(10);
-
-/// How the keys of messages to contacts begin: what becomes of them is noted there.
-pub(super) const CONTACT: &str = "contact:";
 
 /// Whom a message is for, as far as it is said.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,7 +32,7 @@ pub struct Address<'a> {
     /// The conversation whose last chat is meant where nothing is said.
     pub session: Option<&'a str>,
     /// The chat in which it is said.
-    pub here: Option<&'a Place>,
+    pub here: Option<&'a ChatRef>,
 }
 
 impl Chats {
@@ -47,7 +44,7 @@ impl Chats {
     }
 
     /// The chat that somebody means; `None` when nothing is named and nobody has written yet.
-    pub async fn find(&self, address: Address<'_>) -> Result<Option<Place>, ToolError> {
+    pub async fn find(&self, address: Address<'_>) -> Result<Option<ChatRef>, ToolError> {
         let last = self.last_place(address.session).await?;
         let current = address.here.cloned().or(last);
         let Some(channel) = address
@@ -85,21 +82,21 @@ impl Chats {
             });
         };
         let known = self.0.records.chat(&channel, &account, to).await;
-        let known = known.map_err(|e| unkept(&e))?;
+        let known = known?;
         let kind = address.kind.or(known.map(|known| known.kind));
         let thread = same
             .filter(|same| same.chat == to && same.account == account)
             .and_then(|same| same.thread);
-        Ok(Some(Place {
+        Ok(Some(ChatRef {
             kind: kind.unwrap_or_default(),
             thread,
-            ..Place::dm(channel, account, to)
+            ..ChatRef::dm(channel, account, to)
         }))
     }
 
     /// Refuses a group or channel that `allow_groups` excludes. Not for the chat of the conversation itself:
     /// its members were admitted already.
-    pub fn may_reach(&self, place: &Place, parameter: &str) -> Result<(), ToolError> {
+    pub fn may_reach(&self, place: &ChatRef, parameter: &str) -> Result<(), ToolError> {
         let settings = self.0.settings.current();
         let Some(channel) = settings.channels.get(&place.channel) else {
             return Ok(());
@@ -123,7 +120,7 @@ impl Chats {
         &self,
         channel: &str,
         named: Option<&str>,
-        current: Option<&Place>,
+        current: Option<&ChatRef>,
     ) -> Result<String, ToolError> {
         let used = self.accounts_of(channel);
         if let Some(named) = named {
@@ -150,14 +147,12 @@ impl Chats {
     }
 
     /// The chat in which somebody last spoke to a conversation.
-    async fn last_place(&self, session: Option<&str>) -> Result<Option<Place>, ToolError> {
+    async fn last_place(&self, session: Option<&str>) -> Result<Option<ChatRef>, ToolError> {
         let Some(session) = session else {
             return Ok(None);
         };
         let record = self.0.store.sessions().get(session).await;
-        let peer = record
-            .map_err(|e| unkept(&e))?
-            .and_then(|record| record.peer);
+        let peer = record?.and_then(|record| record.peer);
         Ok(peer.and_then(|peer| serde_json::from_str(&peer).ok()))
     }
 }
@@ -166,7 +161,7 @@ impl Chats {
 fn named_key(message_id: &str) -> String {
     let hash = Sha256::digest(message_id);
     let hex: String = hash.iter().take(16).map(|b| format!("{b:02x}")).collect();
-    format!("{CONTACT}{hex}:")
+    OutboxKey::contact_prefix(&hex)
 }
 
 impl Chats {
@@ -197,9 +192,9 @@ impl Chats {
 
     /// The platform's id of the message that is answered: one of ours by its `message_id`, or one that is
     /// named as the platform does. `None` where the platform has no id of it, and it cannot be quoted.
-    async fn answered(&self, to: &Place, named: &str) -> Result<Option<String>, ToolError> {
+    async fn answered(&self, to: &ChatRef, named: &str) -> Result<Option<String>, ToolError> {
         let row = self.0.records.said_as(&to.lane(), &named_key(named)).await;
-        let Some(row) = row.map_err(|e| unkept(&e))? else {
+        let Some(row) = row? else {
             return match is_platform_id(&to.channel, named) {
                 true => Ok(Some(named.to_owned())),
                 false => {
@@ -261,7 +256,7 @@ impl contact_delivery::Deliver for Carrier {
 
     async fn deliver(
         &self,
-        to: &Place,
+        to: &ChatRef,
         message: &contact_delivery::Message<'_>,
     ) -> Result<contact_delivery::Delivered, ToolError> {
         let reply_to = match message.reply_to {
@@ -311,7 +306,7 @@ impl job_delivery::Deliver for Carrier {
             .tell(&place, text, None, key, Some(&session), Duration::ZERO)
             .await?;
         let _ = told.state; // it is kept; the outbox says what becomes of it
-        Ok(job_delivery::Delivered::To(place.lane()))
+        Ok(job_delivery::Delivered::To(place.lane().to_string()))
     }
 }
 

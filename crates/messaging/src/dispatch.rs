@@ -7,16 +7,13 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use manyhands_channels::{
-    Channel, ChannelCapabilities, ConnectionStatus, OutgoingContent, OutgoingMessage, SendError,
-};
-use manyhands_core::{ArtifactId, Timestamp, contained};
+use manyhands_channels::{Channel, ChannelCapabilities, ConnectionStatus, OutgoingContent, OutgoingMessage, SendError};
+use manyhands_core::{ArtifactId, ChatLane, Timestamp, contained};
 use manyhands_store::{OutboxRow, OutboxState, SendEnd};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::Chats;
-use super::courier::CONTACT;
 
 /// How many messages of one account are on their way at once.
 const AT_ONCE: usize = 16;
@@ -33,8 +30,8 @@ const MAX_PACES: usize = 10_000;
 
 /// A chat to which something is on its way, until this is dropped: also by a panic.
 struct Sending {
-    lane: String,
-    done: mpsc::Sender<String>,
+    lane: ChatLane,
+    done: mpsc::Sender<ChatLane>,
 }
 
 impl Drop for Sending {
@@ -115,8 +112,8 @@ impl Chats {
         self.settle_cut_off(channel).await;
         let mut changes = self.0.outbox.subscribe();
         let pace = Arc::new(Pace::default());
-        let (done, mut ended) = mpsc::channel::<String>(AT_ONCE);
-        let mut busy: HashSet<String> = HashSet::new();
+        let (done, mut ended) = mpsc::channel::<ChatLane>(AT_ONCE);
+        let mut busy: HashSet<ChatLane> = HashSet::new();
         loop {
             changes.mark_unchanged();
             let waiting = self.0.records.next_to_say(name, account, CHATS).await;
@@ -262,7 +259,7 @@ impl Chats {
             Err(SendError::Unknown(why)) if channel.repeatable(message) => again(wait, why),
             Err(SendError::Unknown(why)) => SendEnd::Unknown {
                 why,
-                again: settings.channels.resend_unknown && !row.key.ends_with('+'),
+                again: settings.channels.resend_unknown && !row.key.is_resend(),
             },
         }
     }
@@ -272,7 +269,7 @@ impl Chats {
         if let SendEnd::Failed { why } | SendEnd::Unknown { why, .. } = end {
             tracing::warn!(
                 message = row.id,
-                chat = row.lane,
+                chat = %row.lane,
                 why,
                 "a message did not arrive, or may not have"
             );
@@ -295,15 +292,10 @@ impl Chats {
 
     /// Whoever could not be reached is not written to again for a while.
     async fn tell_contacts(&self, row: &OutboxRow, well: bool) {
-        if !row.key.starts_with(CONTACT) {
+        if !row.key.is_to_contact() {
             return;
         }
-        let chat = row
-            .lane
-            .splitn(3, ':')
-            .nth(2)
-            .unwrap_or_default()
-            .to_owned();
+        let chat = row.lane.chat().to_owned();
         let (contacts, channel) = (self.0.people.contacts.clone(), row.channel.clone());
         let noted = tokio::task::spawn_blocking(move || contacts.sent_to(&channel, &chat, well));
         if let Ok(Err(error)) = noted.await {

@@ -56,7 +56,7 @@ impl Chats {
             return Ok(());
         }
         let kept = self.0.records.hear(rows).await;
-        let new = kept.map_err(|e| super::unkept(&e))?;
+        let new = kept?;
         if new > 0 {
             self.0.heard.notify_one();
         }

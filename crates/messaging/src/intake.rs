@@ -7,12 +7,12 @@ use manyhands_agent::{
     Addressing, Correspondent, Heard as Meant, Input, Origin, SessionKey, Whose,
 };
 use manyhands_channels::{Inbound, InboundEvent, InboundMessage};
-use manyhands_core::{Caller, ErrorCode, Place, Taint, ToolError, contained};
+use manyhands_core::{Caller, ChatRef, ErrorCode, Taint, ToolError, contained};
 use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
 
 use super::access::{Reception, reception};
 use super::say::Words;
-use super::{Chats, agent_for, unkept};
+use super::{Chats, agent_for};
 
 /// How many chats are known ahead of those that are worked on.
 const AHEAD: usize = 512;
@@ -145,7 +145,7 @@ impl Chats {
     async fn lay_aside(&self, row: &InboxRow, why: &str) -> Result<(), StoreError> {
         tracing::warn!(
             event = row.id,
-            chat = row.lane,
+            chat = %row.lane,
             why,
             "a message could not be worked on and is laid aside"
         );
@@ -215,10 +215,7 @@ impl Chats {
         }
         let records = &self.0.records;
         let name = inbound.chat_name.as_deref();
-        records
-            .note_chat(place, name)
-            .await
-            .map_err(|e| unkept(&e))?;
+        records.note_chat(place, name).await?;
         // When too many come at once some are not noted: whoever goes on writing is, later.
         let _ = self.0.seen.try_send(inbound.clone());
         let Some(caller) = super::caller_of(&settings, &known, place) else {
@@ -253,9 +250,9 @@ impl Chats {
     async fn bounced(&self, row: &InboxRow, message: &str, why: &str) -> Result<End, ToolError> {
         let (channel, account) = (&row.channel, &row.account);
         let noted = self.0.records.bounced(channel, account, message, why).await;
-        let ours = noted.map_err(|e| unkept(&e))?;
+        let ours = noted?;
         tracing::warn!(
-            chat = row.lane,
+            chat = %row.lane,
             message,
             why,
             "a platform could not deliver a message"
@@ -289,7 +286,7 @@ impl Chats {
             created: self.0.clock.now(),
         };
         let kept = self.0.records.promise(&promise).await;
-        kept.map_err(|e| unkept(&e))?;
+        kept?;
         let origin = origin(inbound, caller);
         let listener = minds.listen(Whose::Session(key)); // before it is sent, so that nothing is missed
         let sent = minds
@@ -320,7 +317,7 @@ impl Chats {
     }
 
     /// The conversation in which belongs what is said at a place.
-    pub(super) fn session_at(&self, place: &Place) -> SessionKey {
+    pub(super) fn session_at(&self, place: &ChatRef) -> SessionKey {
         let settings = self.0.settings.current();
         let agent = agent_for(&settings, place);
         let known = self.0.known.load();
@@ -367,6 +364,6 @@ fn origin(inbound: &Inbound, caller: &Caller) -> Origin {
 }
 
 /// Where others write too, an answer names what it answers.
-pub(super) fn answers(place: &Place) -> Option<String> {
+pub(super) fn answers(place: &ChatRef) -> Option<String> {
     place.is_shared().then(|| place.message.clone()).flatten()
 }

@@ -41,7 +41,7 @@ use manyhands_agent_services::People;
 use manyhands_channels::{BotIdentity, Channel, ChannelError, ConnectionStatus, Inbound};
 use manyhands_config::{ChannelAccount, EgressSettings, Settings};
 use manyhands_core::{
-    Caller, Clock, ErrorCode, Ids, PeerKind, Place, Timestamp, ToolError, contained,
+    Caller, ChatRef, Clock, ErrorCode, Ids, PeerKind, Timestamp, ToolError, contained,
 };
 use manyhands_host::LiveSettings;
 use manyhands_host::artifacts::Shelf;
@@ -240,15 +240,6 @@ async fn again<F: Future<Output = ()>>(work: impl Fn() -> F) {
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LONGEST_WAIT);
     }
-}
-
-/// What could not be kept.
-pub fn unkept(error: &StoreError) -> ToolError {
-    let code = match error {
-        StoreError::Full | StoreError::LowSpace { .. } => ErrorCode::StorageFull,
-        _ => ErrorCode::Unavailable,
-    };
-    ToolError::new(code, format!("the chats: {error}"))
 }
 
 impl Chats {
@@ -555,7 +546,7 @@ impl Chats {
     }
 
     /// Notes that something was said in a chat of an account.
-    fn spoken(&self, place: &Place) {
+    fn spoken(&self, place: &ChatRef) {
         let key = (place.channel.clone(), place.account.clone());
         let line = self.lines().get(&key).cloned();
         if let Some(line) = line {
@@ -618,7 +609,7 @@ impl Chats {
     async fn note(&self, channel: &str, account: &str, stopped: &str) -> Result<(), ToolError> {
         let records = &self.0.records;
         let noted = records.note(channel, account, STOPPED, stopped).await;
-        noted.map_err(|e| unkept(&e))
+        noted.map_err(ToolError::from)
     }
 
     /// Refuses an account that is not in the settings.
@@ -636,17 +627,21 @@ impl Chats {
     }
 
     /// Who somebody is who writes as `place` says, with the rights they have now.
-    pub fn caller(&self, person: &str, place: Option<&Place>) -> Result<Caller, ToolError> {
+    pub fn caller(
+        &self,
+        person: &str,
+        place: Option<&ChatRef>,
+    ) -> Result<Caller, ToolError> {
         let known = self.0.known.load();
         let settings = self.0.settings.current();
         let found = match place {
             Some(place) => caller_of(&settings, &known, place),
             None => {
                 let (channel, id) = person.split_once(':').unwrap_or_default();
-                let place = Place {
+                let place = ChatRef {
                     kind: PeerKind::Dm,
                     sender: Some(id.to_owned()),
-                    ..Place::dm(channel, "", id)
+                    ..ChatRef::dm(channel, "", id)
                 };
                 caller_of(&settings, &known, &place)
             }
@@ -658,14 +653,14 @@ impl Chats {
     }
 
     async fn learn_known(&self) -> Result<(), ToolError> {
-        let senders = self.0.records.senders().await.map_err(|e| unkept(&e))?;
+        let senders = self.0.records.senders().await?;
         self.0.known.store(Arc::new(Known::of(&senders)));
         Ok(())
     }
 }
 
 /// How an answer in a chat is shown, and by which agent.
-fn agent_for(settings: &Settings, place: &Place) -> manyhands_core::AgentId {
+fn agent_for(settings: &Settings, place: &ChatRef) -> manyhands_core::AgentId {
     let channel = settings.channels.get(&place.channel);
     let Some(channel) = channel else {
         return manyhands_core::AgentId::main();

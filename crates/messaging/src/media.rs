@@ -11,7 +11,7 @@ use manyhands_llm::Block;
 use manyhands_path::artifact_room;
 use manyhands_store::{Bucket, NewArtifact, StoreError};
 
-use super::{Chats, agent_for, unkept};
+use super::{Chats, agent_for};
 
 /// The most pictures of one message that a model is shown, and the largest of them.
 const PICTURES: usize = 3;
@@ -167,7 +167,7 @@ impl Chats {
                 | StoreError::Quota { .. }
                 | StoreError::LowSpace { .. }),
             ) => Ok(format!("[{what}, which was not kept: {error}]")),
-            Err(error) => Err(unkept(&error)),
+            Err(error) => Err(error.into()),
         }
     }
 }

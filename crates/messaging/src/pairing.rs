@@ -4,8 +4,8 @@ use manyhands_channels::Inbound;
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_store::{SenderRow, SenderState};
 
+use super::Chats;
 use super::say::Words;
-use super::{Chats, unkept};
 
 /// How much of a stranger's first words is kept.
 const SAID: usize = 200;
@@ -49,7 +49,7 @@ impl Chats {
             decided: None,
         };
         let new = self.0.records.ask_to_be_known(&row).await;
-        if !new.map_err(|e| unkept(&e))? {
+        if !new? {
             return Ok(());
         }
         tracing::info!(
@@ -101,7 +101,7 @@ impl Chats {
     pub async fn forget(&self, pair: Pair<'_>) -> Result<Paired, ToolError> {
         let row = self.meant(&pair).await?;
         let done = self.0.records.forget_sender(&row.channel, &row.id).await;
-        done.map_err(|e| unkept(&e))?;
+        done?;
         self.learn_known().await?;
         Ok(paired(row))
     }
@@ -117,12 +117,12 @@ impl Chats {
             .records
             .decide_sender(&row.channel, &row.id, state, owner)
             .await;
-        decided.map_err(|e| unkept(&e))?;
+        decided?;
         self.learn_known().await
     }
 
     async fn meant(&self, pair: &Pair<'_>) -> Result<SenderRow, ToolError> {
-        let rows = self.0.records.senders().await.map_err(|e| unkept(&e))?;
+        let rows = self.0.records.senders().await?;
         let code = pair.who.trim().to_ascii_uppercase();
         let fits = |row: &SenderRow| {
             row.channel == pair.channel

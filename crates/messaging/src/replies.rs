@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use manyhands_agent::{Missed, What, Whose, ended};
-use manyhands_core::{ErrorCode, Place, ToolError};
+use manyhands_core::{ChatRef, ErrorCode, ToolError};
 use manyhands_store::{NewOutbound, Promise, TurnState};
 
+use super::Chats;
 use super::intake::answers;
 use super::say::Words;
-use super::{Chats, unkept};
 
 /// How long a promise whose turn was never begun is kept: the event that asked for it is taken up
 /// again after a crash.
@@ -74,7 +74,7 @@ impl Chats {
     pub(super) async fn keep_if_ended(&self, promise: &Promise) -> Result<(), ToolError> {
         let (session, run) = (&promise.session_key, &promise.run_id);
         let turn = self.0.store.sessions().run(session, run).await;
-        let turn = turn.map_err(|e| unkept(&e))?;
+        let turn = turn?;
         let answer = match &turn {
             None if self.0.clock.now().0 - promise.created.0 > ORPHAN_MS => Vec::new(),
             None => return Ok(()),
@@ -86,7 +86,7 @@ impl Chats {
                 Some(what) => {
                     // The last draft may have been noted since the promise was read.
                     let now = self.0.records.promised(session, run).await;
-                    match now.map_err(|e| unkept(&e))? {
+                    match now? {
                         None => return Ok(()),
                         Some(promise) => self.answer(&promise, &what)?,
                     }
@@ -94,12 +94,12 @@ impl Chats {
             },
         };
         let kept = self.0.records.keep_promise(session, run, &answer).await;
-        kept.map_err(|e| unkept(&e))?;
+        kept?;
         self.outbox_changed();
         Ok(())
     }
 
-    fn is_owner(&self, place: &Place) -> bool {
+    fn is_owner(&self, place: &ChatRef) -> bool {
         let (settings, known) = (self.0.settings.current(), self.0.known.load());
         let caller = super::caller_of(&settings, &known, place);
         caller.is_some_and(|caller| caller.is_owner())

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use manyhands_channels::{Button, FileKind, OutgoingContent, OutgoingMessage, chunk};
-use manyhands_core::{AgentId, ArtifactId, CallId, ErrorCode, Place, Timestamp, ToolError};
-use manyhands_store::{Bucket, NewArtifact, NewOutbound, OutboxRow, OutboxState, Room};
+use manyhands_core::{AgentId, ArtifactId, CallId, ChatRef, ErrorCode, Timestamp, ToolError};
+use manyhands_store::{ArtifactQuota, Bucket, NewArtifact, NewOutbound, OutboxKey, OutboxRow, OutboxState};
 
-use super::{Chats, unkept};
+use super::Chats;
 
 /// The longest message where it is not known what a platform takes.
 const SAFE: usize = 1_900;
@@ -16,7 +16,7 @@ const KEPT_MS: i64 = 8 * 86_400_000;
 
 /// Something to be said in a chat.
 pub(super) struct Words<'a> {
-    pub(super) to: &'a Place,
+    pub(super) to: &'a ChatRef,
     pub(super) text: &'a str,
     /// What makes saying it twice saying it once.
     pub(super) key: &'a str,
@@ -29,7 +29,7 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn new(to: &'a Place, text: &'a str, key: &'a str) -> Self {
+    pub(super) fn new(to: &'a ChatRef, text: &'a str, key: &'a str) -> Self {
         Self {
             to,
             text,
@@ -115,7 +115,7 @@ impl Chats {
 
     /// Keeps words that are to be said; they are on disk when this returns. The id of the last piece.
     pub(super) async fn put(&self, rows: &[NewOutbound]) -> Result<Option<String>, ToolError> {
-        let ids = self.0.records.say(rows).await.map_err(|e| unkept(&e))?;
+        let ids = self.0.records.say(rows).await?;
         self.outbox_changed();
         Ok(ids.last().cloned())
     }
@@ -123,7 +123,7 @@ impl Chats {
     /// Says something in a chat, and waits a while to see what becomes of it.
     pub async fn tell(
         &self,
-        to: &Place,
+        to: &ChatRef,
         text: &str,
         reply_to: Option<&str>,
         key: &str,
@@ -148,7 +148,7 @@ impl Chats {
     /// Sends a file to a chat, and waits a while to see what becomes of it.
     pub async fn tell_file(
         &self,
-        to: &Place,
+        to: &ChatRef,
         file: NewFile,
         agent: &AgentId,
         key: &str,
@@ -163,10 +163,10 @@ impl Chats {
             caller: "gateway".to_owned(),
             bucket: Bucket::Results,
             expires: Some(Timestamp(now.0 + KEPT_MS)),
-            room: Room::ENDLESS,
+            room: ArtifactQuota::ENDLESS,
         };
         let kept = self.0.shelf.store.put(new, file.bytes).await;
-        let artifact = kept.map_err(|e| unkept(&e))?.id;
+        let artifact = kept?.id;
         let link = self.public_link(artifact);
         let message = OutgoingMessage {
             to: to.chat_only(),
@@ -199,7 +199,7 @@ impl Chats {
     /// Reacts to a message, and waits a while to see what becomes of it.
     pub async fn react(
         &self,
-        to: &Place,
+        to: &ChatRef,
         message: &str,
         emoji: &str,
         big: bool,
@@ -227,7 +227,7 @@ impl Chats {
         let waiting = tokio::time::sleep(within);
         tokio::pin!(waiting);
         loop {
-            let row = self.0.records.outbound(id).await.map_err(|e| unkept(&e))?;
+            let row = self.0.records.outbound(id).await?;
             let row =
                 row.ok_or_else(|| ToolError::not_found(format!("there is no message {id}")))?;
             if !matches!(row.state, OutboxState::Pending | OutboxState::Sending) {
@@ -253,21 +253,21 @@ impl Chats {
 
     /// Has something tried again that did not arrive.
     pub async fn resend(&self, id: &str) -> Result<(), ToolError> {
-        let done = self.0.records.resend(id).await.map_err(|e| unkept(&e))?;
+        let done = self.0.records.resend(id).await?;
         self.outbox_changed();
         done.then_some(()).ok_or_else(|| not_lost(id))
     }
 
     /// Lets go of something that did not arrive.
     pub async fn let_go(&self, id: &str) -> Result<(), ToolError> {
-        let done = self.0.records.let_go(id).await.map_err(|e| unkept(&e))?;
+        let done = self.0.records.let_go(id).await?;
         self.outbox_changed();
         done.then_some(()).ok_or_else(|| not_lost(id))
     }
 
     /// Has an event worked on again that could not be.
     pub async fn rehear(&self, id: &str) -> Result<(), ToolError> {
-        let done = self.0.records.retry(id).await.map_err(|e| unkept(&e))?;
+        let done = self.0.records.retry(id).await?;
         self.0.heard.notify_one();
         done.then_some(()).ok_or_else(|| {
             ToolError::not_found(format!("there is no failed message {id} in the inbox"))
@@ -286,7 +286,7 @@ pub(super) fn row(
     session_key: Option<String>,
 ) -> Result<NewOutbound, ToolError> {
     Ok(NewOutbound {
-        key,
+        key: OutboxKey::new(key),
         channel: message.to.channel.clone(),
         account: message.to.account.clone(),
         lane: message.to.lane(),

@@ -185,7 +185,7 @@ impl Tool for BroughtTool {
         })?;
         match answer.error {
             Some(error) => Err(failure(answer.code.as_deref(), error)),
-            None => outcome(answer.result.unwrap_or_default()),
+            None => outcome(answer.result.unwrap_or_default(), context.wants_raw),
         }
     }
 }

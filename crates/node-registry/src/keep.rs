@@ -98,7 +98,7 @@ impl Nodes {
             let mut state = self.state();
             state.known.remove(&new);
             state.known.insert(old.id.clone(), old);
-            return Err(ToolError::internal(error.to_string()));
+            return Err(error.into());
         }
         self.disconnect(&old.id, "it was given another name, and connects again");
         self.roll.note();
@@ -120,7 +120,7 @@ impl Nodes {
         // It may be on record here and not on disk yet.
         let keeping = self.keeping.lock().await;
         let removed = self.records.remove(&record.id).await;
-        removed.map_err(|e| ToolError::internal(e.to_string()))?;
+        removed?;
         {
             let mut state = self.state();
             state.known.remove(&record.id);

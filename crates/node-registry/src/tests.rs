@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use manyhands_core::{
-    AgentId, CallContext, CallId, Caller, Credential, Principal, Progress, Rights, SystemClock,
+    CallContext, CallId, CallRequest, Caller, Credential, Principal, Rights, SystemClock,
 };
 use manyhands_store::Store;
 use manyhands_wire::{ExecEvent, Frame, NodeExecEventParams, ToolResultParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
@@ -91,21 +91,9 @@ impl Fixture {
     }
 
     fn context(&self) -> CallContext {
-        CallContext {
-            call: self.ids.next::<CallId>(),
-            caller: Arc::new(Caller::gateway()),
-            agent: AgentId::main(),
-            cancel: CancellationToken::new(),
-            network: false,
-            progress: Progress::default(),
-            taint: manyhands_core::Taint::NONE,
-            lineage: Arc::default(),
-            connections: Default::default(),
-            answers: None,
-            reach: Default::default(),
-            place: None,
-            if_version: None,
-        }
+        let caller = Arc::new(Caller::gateway());
+        let request = CallRequest::new("test", Value::Null, caller);
+        CallContext::new(request, self.ids.next::<CallId>(), CancellationToken::new())
     }
 }
 

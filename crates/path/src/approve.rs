@@ -1,4 +1,4 @@
-//! Approve: where authorization says ask, the owner sees exactly what will run.
+//! Approvals: where authorization decides `ask`, the owner sees exactly what will run.
 //!
 //! A request is a row on disk. The caller may wait for the answer, or come back and
 //! make the same call again: the same caller with the same arguments finds its own
@@ -21,7 +21,7 @@ use manyhands_config::{Decision, Limits, Rule};
 use manyhands_core::{ApprovalId, Clock, ErrorCode, Ids, Timestamp, ToolError};
 use manyhands_guard::Redactor;
 use manyhands_store::{
-    ApprovalFilter, ApprovalRecord, ApprovalState, Approvals, Changes, Decision as Answer,
+    ApprovalDecision, ApprovalFilter, ApprovalRecord, ApprovalState, Approvals, Changes,
     NewApproval, StoreError,
 };
 use serde_json::json;
@@ -30,19 +30,19 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::authorize::CompiledRule;
-use crate::canonical::{canonical, digest};
+use crate::canonical::{HELD, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::proposal::propose;
 use crate::shown::shown;
 
-/// The largest arguments that a question shows, in bytes.
-const MAX_SHOWN: usize = 64 * 1024;
-/// How many questions one caller may have open.
+/// The largest arguments that a request can show, in bytes.
+const MAX_SHOWN: usize = HELD;
+/// How many pending requests one caller may have.
 const MAX_PENDING: u32 = 20;
 /// How many calls of one caller may wait for an answer at once.
 const MAX_WAITING: usize = 8;
 
-/// Where questions wait and are answered.
+/// Approval requests and their answers.
 #[derive(Clone)]
 pub struct ApprovalDesk {
     approvals: Approvals,
@@ -66,7 +66,7 @@ impl ApprovalDesk {
     pub async fn decide(
         &self,
         id: ApprovalId,
-        answer: Answer,
+        answer: ApprovalDecision,
         message: Option<&str>,
         by: &str,
     ) -> Result<ApprovalRecord, StoreError> {
@@ -88,21 +88,23 @@ impl ApprovalDesk {
         match self.approvals.withdraw(id, self.clock.now()).await {
             Ok(true) => drop(self.decided.send(id)), // nobody waiting is fine
             Ok(false) => {}
-            Err(error) => tracing::warn!(%id, %error, "failed to withdraw an approval request"),
+            Err(error) => {
+                tracing::warn!(event = "approval_withdraw_failed", %id, %error, "failed to withdraw an approval request")
+            }
         }
     }
 
-    /// Tells when a question is put, answered or used.
+    /// Notifies of new, answered and used requests.
     pub fn changes(&self) -> &Changes {
         self.approvals.changes()
     }
 
-    /// How many questions wait for an answer, and when the first of them runs out.
+    /// How many requests are pending, and when the first of them expires.
     pub async fn pending(&self) -> Result<(u64, Option<Timestamp>), StoreError> {
         self.approvals.pending(self.clock.now()).await
     }
 
-    /// The questions that have come this far, or all there were; newest first.
+    /// The requests in a state, or all; newest first.
     pub async fn list(
         &self,
         state: Option<ApprovalState>,
@@ -115,7 +117,7 @@ impl ApprovalDesk {
     }
 }
 
-/// Asks the owner where policy says so.
+/// Requests the owner's approval where the policy requires it.
 pub struct Approve {
     pub(crate) desk: ApprovalDesk,
     pub(crate) limits: Arc<ArcSwap<Limits>>,
@@ -150,36 +152,38 @@ impl Approve {
         let granted = self
             .desk
             .approvals
-            .granted(session, &call.caller.key(), now)
+            .granted(session, &call.request.caller.key(), now)
             .await;
-        let granted = granted.map_err(|e| unavailable(&e))?;
+        let granted = granted.map_err(unstored)?;
         let spec = call.spec()?;
-        let question = call.question(spec, call.tool()?.effects_of(&call.arguments));
+        let question = call.question(spec);
         Ok(granted.into_iter().any(|record| {
-            let covers_taint = record.tainted_by.is_some() || !call.taint.is_tainted();
+            let covers_taint = record.tainted_by.is_some() || !call.request.taint.is_tainted();
             let rule = record.proposal.map(serde_json::from_value::<Rule>);
             let rule = rule.and_then(Result::ok);
             let fits = rule.is_some_and(|rule| {
                 CompiledRule::new(&rule).is_ok_and(|rule| rule.matches(question))
             });
-            covers_taint && record.agent == call.agent && fits
+            covers_taint && record.agent == call.request.agent && fits
         }))
     }
 
-    /// The owner's yes to exactly this call. It is used up when the call starts.
+    /// The owner's approval of exactly this call. It is used up when the call starts.
     async fn permission(&self, call: &Call) -> Result<ApprovalId, ToolError> {
-        // Listening before looking: an answer between the two is not missed.
+        // Subscribed before the request is read: an answer that arrives between the two is not missed.
         let mut decided = self.desk.decided.subscribe();
-        let caller = call.caller.key();
-        let _waiting = Waiting::enter(&self.waiting, &caller);
+        let caller = call.request.caller.key();
+        // Each waiting call holds a task and its arguments; a caller without a free slot gets the
+        // request's id at once instead of waiting for the answer.
+        let _waiting = WaitSlot::enter(&self.waiting, &caller);
         let patience = match &_waiting {
-            Some(_) => call.approval_wait,
-            None => Duration::ZERO, // enough of this caller's calls wait already
+            Some(_) => call.request.approval_wait,
+            None => Duration::ZERO,
         };
         let until = Instant::now() + patience;
         let mut record = self.question(call).await?;
         if record.state == ApprovalState::Pending
-            && let Some(witness) = &call.witness
+            && let Some(witness) = &call.request.witness
         {
             witness.waits(record.id).await;
         }
@@ -203,6 +207,8 @@ impl Approve {
                         () = self.draining.cancelled() => false,
                         () = gives_up(call) => false,
                         () = call.cancel.cancelled() => {
+                            // A stopped turn withdraws its request, or the owner would answer for
+                            // nobody. At a shutdown it stays: the turn resumes after the restart.
                             let parked = self.parking.load(Ordering::SeqCst);
                             if call.session().is_some() && !parked {
                                 self.desk.withdraw(record.id).await;
@@ -215,13 +221,14 @@ impl Approve {
                         return Err(required(&record));
                     }
                 }
+                // No longer an answer to this call: a new request takes its place below.
                 ApprovalState::Used | ApprovalState::Expired | ApprovalState::Withdrawn => {}
             }
             record = self.question(call).await?;
         }
     }
 
-    /// The open question for exactly this call, or a new one.
+    /// The open request for exactly this call, or a new one.
     async fn question(&self, call: &Call) -> Result<ApprovalRecord, ToolError> {
         let spec = call.spec()?;
         let now = self.desk.clock.now();
@@ -231,53 +238,60 @@ impl Approve {
             .as_ref()
             .map(|v| v.rule.to_string())
             .unwrap_or_default();
-        let caller = call.caller.key();
-        let arguments = canonical(&call.arguments);
-        // The fingerprint is of what will run. All of it is shown, whatever a server's schema says of
-        // its arguments; only values from the vault and parameters for credentials of our own tools are masked.
-        let mut shown = shown(Some(spec), &call.arguments).into_owned();
+        let caller = call.request.caller.key();
+        let arguments = call.exact_arguments();
+        self.bound_size(arguments.len)?;
+        // The fingerprint is of what will run, so an approval never covers other arguments. All of them
+        // are shown, whatever a server's schema says; only values from the vault and credential
+        // parameters of built-in tools are masked.
+        let mut shown = shown(Some(spec), &call.request.arguments).into_owned();
         self.redactor.load().value(&mut shown);
         let mut parts = vec![
-            caller.as_str(),
-            call.agent.as_str(),
-            spec.name.as_str(),
-            &arguments,
+            caller.as_bytes(),
+            call.request.agent.as_str().as_bytes(),
+            spec.name.as_str().as_bytes(),
+            arguments.head(), // all of it, as its size was checked
         ];
-        parts.extend(call.session());
+        parts.extend(call.session().map(str::as_bytes));
         let fingerprint = digest(&parts);
-        self.bound(&caller, &fingerprint, arguments.len()).await?;
+        self.bound(&caller, &fingerprint).await?;
         let new = NewApproval {
             id: self.desk.ids.next(),
             fingerprint,
             caller,
-            caller_name: call.caller.label(),
-            agent: call.agent.clone(),
+            caller_name: call.request.caller.label(),
+            agent: call.request.agent.clone(),
             session: call.session().map(str::to_owned),
             tool: spec.name.to_string(),
             arguments: shown,
-            effects: call.tool()?.effects_of(&call.arguments),
+            effects: call.effects,
             rule,
             proposal: serde_json::to_value(propose(call, spec)).ok(),
-            taint: call.taint.clone(),
+            taint: call.request.taint.clone(),
             expires: now.plus(Duration::from_secs(minutes * 60)),
         };
         self.desk
             .approvals
             .open_or_find(&new, now)
             .await
-            .map_err(|e| unavailable(&e))
+            .map_err(unstored)
     }
 }
 
 impl Approve {
-    /// Keeps one caller from burying the owner in questions.
-    async fn bound(&self, caller: &str, fingerprint: &str, size: usize) -> Result<(), ToolError> {
-        if size > MAX_SHOWN {
-            let message = format!(
-                "the arguments have {size} bytes; more than {MAX_SHOWN} cannot be shown to the owner for approval"
-            );
-            return Err(ToolError::new(ErrorCode::TooLarge, message).hint("make smaller calls"));
+    /// Refuses arguments that are too large to be shown.
+    fn bound_size(&self, size: usize) -> Result<(), ToolError> {
+        if size <= MAX_SHOWN {
+            return Ok(());
         }
+        let message = format!(
+            "the arguments have {size} bytes; more than {MAX_SHOWN} cannot be shown to the owner for approval"
+        );
+        Err(ToolError::new(ErrorCode::TooLarge, message).hint("make smaller calls"))
+    }
+
+    /// Limits the pending requests of one caller.
+    async fn bound(&self, caller: &str, fingerprint: &str) -> Result<(), ToolError> {
         let filter = ApprovalFilter {
             state: Some(ApprovalState::Pending),
             caller: Some(caller.to_owned()),
@@ -288,7 +302,7 @@ impl Approve {
             .approvals
             .list(&filter, self.desk.clock.now())
             .await;
-        let pending = pending.map_err(|e| unavailable(&e))?;
+        let pending = pending.map_err(unstored)?;
         let known = pending
             .iter()
             .any(|record| record.fingerprint == fingerprint);
@@ -302,21 +316,21 @@ impl Approve {
     }
 }
 
-/// Comes back when whoever made the call no longer waits.
+/// Completes when the caller stops waiting.
 async fn gives_up(call: &Call) {
-    match &call.witness {
+    match &call.request.witness {
         Some(witness) => witness.gives_up().await,
         None => std::future::pending().await,
     }
 }
 
-/// One call that waits, counted until it is dropped.
-struct Waiting<'a> {
+/// Counts one waiting call until it is dropped.
+struct WaitSlot<'a> {
     waiting: &'a Mutex<HashMap<String, usize>>,
     caller: String,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitSlot<'a> {
     fn enter(waiting: &'a Mutex<HashMap<String, usize>>, caller: &str) -> Option<Self> {
         let mut counts = waiting.lock().expect("no panic while held");
         let count = counts.entry(caller.to_owned()).or_default();
@@ -331,7 +345,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitSlot<'_> {
     fn drop(&mut self) {
         let mut counts = self.waiting.lock().expect("no panic while held");
         if let Some(count) = counts.get_mut(&self.caller) {
@@ -373,11 +387,8 @@ fn required(record: &ApprovalRecord) -> ToolError {
         }))
 }
 
-fn unavailable(error: &StoreError) -> ToolError {
-    ToolError::new(
-        ErrorCode::Unavailable,
-        format!("the approval could not be stored: {error}"),
-    )
+fn unstored(error: StoreError) -> ToolError {
+    ToolError::from(error).context("the approval could not be stored")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Audit: what was asked, by whom, and how it ended, in the chained record.
+//! Audit layers: record who called what, and how it ended.
 //!
 //! Two layers. `Started` stands just before the tool and puts a call that changes something
 //! on disk before it begins, so that not even a crash hides it. `Audit` stands outside
@@ -20,10 +20,9 @@ use manyhands_store::{
     Approvals, Audit as Chain, AuditEntry, AuditKind, AuditStatus, Durability, StoreError,
 };
 
-use crate::canonical::{canonical, digest};
+use crate::canonical::CanonicalText;
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::refusals::{Recording, Refusals};
-use crate::shown::shown;
 
 /// How much of the arguments the record shows.
 const SUMMARY_BYTES: usize = 512;
@@ -56,14 +55,15 @@ impl Layer for Audit {
             AuditKind::Refused
         };
         if let (AuditKind::Refused, Err(error)) = (kind, &result) {
-            // Before the arguments are looked at: a flood must not cost more than its answers.
+            // Before the arguments are hashed: recording a flood of refusals must not cost more than
+            // refusing it.
             match self.refusals.note(call, error.code) {
                 Recording::Alone => {}
                 Recording::Counted => return result,
                 Recording::Begun { caller } => {
                     let begun = self.refusals.begun(caller);
                     if let Err(error) = self.chain.record(begun, Durability::Soon).await {
-                        tracing::error!(%error, "failed to record in the audit that refusals are counted");
+                        tracing::error!(event = "audit_record_failed", %error, "failed to record in the audit that refusals are counted");
                     }
                     return result;
                 }
@@ -81,13 +81,14 @@ impl Layer for Audit {
         let durability = durability(call);
         match self.chain.record(entry, durability).await {
             Ok(()) => result,
-            // Looking goes on when the disk is full; changing does not.
+            // Reads continue when the disk is full. A change that took effect is reported as an error
+            // although it succeeded: acknowledging it without a record would hide it from the audit.
             Err(error) if durability == Durability::OnDisk && call.started && result.is_ok() => {
-                Err(storage_error(&error)
+                Err(unstored(error)
                     .hint("the tool ran and took effect, but its audit record could not be stored"))
             }
             Err(error) => {
-                tracing::error!(call = %call.id, %error, "an audit record could not be stored");
+                tracing::error!(event = "audit_record_failed", call = %call.id, %error, "failed to store an audit record");
                 result
             }
         }
@@ -97,12 +98,14 @@ impl Layer for Audit {
 #[async_trait]
 impl Layer for Started {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
+        // Used up in one conditional update, so that two equal calls cannot both run on one approval; and
+        // before the start is recorded, because the call that loses did not start.
         if let Some(approval) = call.approval {
             let used = self
                 .approvals
                 .consume(approval, call.id, self.clock.now())
                 .await;
-            if !used.map_err(|error| storage_error(&error))? {
+            if !used.map_err(unstored)? {
                 let message = "the owner's approval was used up by another call, or has expired";
                 return Err(ToolError::new(ErrorCode::ApprovalRequired, message)
                     .hint("make the same call again to ask once more"));
@@ -119,10 +122,12 @@ impl Layer for Started {
                 .record(entry, Durability::OnDisk)
                 .await
                 .map_err(|error| {
-                    storage_error(&error).hint("nothing was run: free some space and call again")
+                    unstored(error).hint("nothing was run: free some space and call again")
                 })?;
         }
-        if let Some(witness) = &call.witness {
+        // Last, and its error stops the call: an agent's turn must have the start on disk, or it would
+        // run the call again after a crash.
+        if let Some(witness) = &call.request.witness {
             witness.starts().await?;
         }
         call.started = true;
@@ -132,48 +137,52 @@ impl Layer for Started {
 
 /// Calls that only look may be recorded a few milliseconds later.
 fn durability(call: &Call) -> Durability {
-    match &call.tool {
-        Some(tool) if tool.spec().effects.changes() => Durability::OnDisk,
+    match call.found() {
+        Some(_) if call.effects.changes() => Durability::OnDisk,
         _ => Durability::Soon,
     }
 }
 
 fn entry(call: &Call, kind: AuditKind, clock: &dyn Clock, redactor: &Redactor) -> AuditEntry {
-    let spec = call.tool.as_ref().map(|tool| tool.spec());
-    let asked: String = call.asked.chars().take(100).collect();
-    let arguments = canonical(&shown(spec, &call.arguments));
-    let shown = redactor.text(&arguments);
+    let spec = call.found().map(|tool| tool.spec());
+    let asked: String = call.request.tool.chars().take(100).collect();
+    let arguments = call.recorded_arguments();
     AuditEntry {
         call: Some(call.id),
-        caller: call.caller.key(),
-        agent: call.agent.to_string(),
+        caller: call.request.caller.key(),
+        agent: call.request.agent.to_string(),
         tool: spec.map_or_else(
             || redactor.text(&asked).into_owned(),
             |spec| spec.name.to_string(),
         ),
-        effects: spec.map(|spec| spec.effects).unwrap_or_default(),
-        arguments_digest: digest(&[&arguments]),
-        summary: shown[..shown.floor_char_boundary(SUMMARY_BYTES)].to_owned(),
+        effects: call.effects,
+        arguments_digest: arguments.digest.clone(),
+        summary: summary(arguments, redactor),
         ..AuditEntry::new(kind, clock.now())
     }
 }
 
-fn storage_error(error: &StoreError) -> ToolError {
-    let code = match error {
-        StoreError::Full => ErrorCode::StorageFull,
-        _ => ErrorCode::Internal,
+/// The beginning of the arguments, without secrets.
+fn summary(arguments: &CanonicalText, redactor: &Redactor) -> String {
+    let mut shown = match arguments.whole() {
+        Some(text) => redactor.text(text).into_owned(),
+        // What a stream holds back stays out: it may be the first half of a secret.
+        None => String::from_utf8_lossy(&redactor.stream().push(arguments.head())).into_owned(),
     };
-    ToolError::new(
-        code,
-        format!("the audit record could not be stored: {error}"),
-    )
+    shown.truncate(shown.floor_char_boundary(SUMMARY_BYTES));
+    shown
+}
+
+fn unstored(error: StoreError) -> ToolError {
+    ToolError::from(error).context("the audit record could not be stored")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canonical::HELD;
     use crate::testing::{self, Fixture};
-    use manyhands_core::{CallRequest, Effects, Ids, Invoke, SeededEntropy};
+    use manyhands_core::{CallRequest, Effects, Ids, Invoke, Secret, SeededEntropy};
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
@@ -230,6 +239,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_summary_of_large_arguments_shows_no_part_of_a_secret() {
+        let long = "k".repeat(HELD);
+        let redactor = Redactor::new(&[Secret::new(long.clone()), Secret::new("short-secret")]);
+        let check = |arguments: serde_json::Value, expect: &str| {
+            let text = CanonicalText::of(&arguments);
+            assert_eq!(summary(&text, &redactor), expect);
+        };
+        check(json!({ "a": "short-secret" }), r#"{"a":"[redacted]"}"#);
+        // Only the first half of the secret is within what is held.
+        check(json!({ "a": long }), r#"{"a":""#);
+        let after = format!("short-secret {}", "x".repeat(HELD));
+        let text = CanonicalText::of(&json!({ "a": after }));
+        let shown = summary(&text, &redactor);
+        assert!(shown.starts_with(r#"{"a":"[redacted] xxx"#), "{shown}");
+        assert_eq!(shown.len(), SUMMARY_BYTES);
+    }
+
     #[tokio::test]
     async fn what_changes_something_is_on_disk_when_it_is_answered() {
         let fixture = Fixture::new().await;
@@ -244,8 +271,7 @@ mod tests {
         ] {
             let request = CallRequest::new(tool, json!({}), fixture.owner.clone());
             let mut call = Call::new(ids.next(), request, CancellationToken::new());
-            call.tool = catalogue.resolve(tool).cloned();
-            assert!(call.tool.is_some());
+            call.resolved(catalogue.resolve(tool).unwrap().tool().unwrap().clone());
             assert_eq!(durability(&call), wait, "{tool}");
         }
         let before = fixture.commits();

@@ -10,6 +10,7 @@
 //! 2. rules: the owner's in order, then the agent's own, which can only be stricter;
 //! 3. defaults: what the owner calls directly runs; other callers by effect; an agent by its approval mode.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -91,10 +92,13 @@ impl Authorizer {
     /// Whether what is asked is allowed. No clock, no store, no I/O: the same question to the same
     /// snapshot has the same answer.
     pub fn authorize(&self, question: Question<'_>) -> Verdict {
+        // Rights first: no rule may give a caller what its token does not include.
         if let Some(refused) = refused_by_rights(question) {
             return refused;
         }
         let agent = self.agent(question.agent);
+        // The first rule that matches decides, as in a firewall: an owner can read the outcome off the
+        // order of the file.
         let house = first_match(&self.rules, question)
             .map(|(at, rule)| rule.verdict(RuleRef::Rule(at)))
             .unwrap_or_else(|| self.default_verdict(question, agent.and_then(|(_, own)| own.mode)));
@@ -103,7 +107,8 @@ impl Authorizer {
             Some(rule.verdict(RuleRef::Agent(name.clone(), at)))
         });
         match own {
-            // An agent's rule never allows what the owner's rules would not, nor gives it the network.
+            // Decisions are ordered from allow to deny, so "greater" is stricter. An agent's rule never
+            // allows what the owner's rules would not, nor gives it the network.
             Some(own) if own.decision > house.decision => Verdict {
                 network: house.network,
                 ..own
@@ -119,6 +124,7 @@ impl Authorizer {
     }
 
     fn agent(&self, agent: &AgentId) -> Option<(&AgentId, &CompiledAgent)> {
+        // Most gateways have no rules for agents; finding the root of one takes locks.
         if self.agents.is_empty() {
             return None;
         }
@@ -173,6 +179,7 @@ fn refused_by_rights(question: Question<'_>) -> Option<Verdict> {
             let message = format!("a {role} token cannot call tools");
             return Some(Verdict::forbidden("role", message, "use a client token"));
         }
+        // Unknown effects are refused too: a tool that declares nothing may do anything.
         Role::ReadOnly if !question.effects.only_reads() => {
             let effects: Vec<&str> = question.effects.iter().map(Effect::word).collect();
             let effects = match effects.is_empty() {
@@ -184,6 +191,7 @@ fn refused_by_rights(question: Question<'_>) -> Option<Verdict> {
         }
         Role::Owner | Role::Client | Role::ReadOnly => {}
     }
+    // Before the patterns: `*` matches administration as well, and must not grant it.
     if spec.administers && !caller.is_owner() && !is_named_in_full(&caller.rights.tools, spec) {
         let message = format!("{tool} is administration: it shows how the gateway is set up");
         let hint = "it is for the owner, and for tokens whose tool patterns name it in full";
@@ -250,6 +258,8 @@ fn first_match<'a>(
 ) -> Option<(usize, &'a CompiledRule)> {
     let mut rules = rules.iter().enumerate();
     rules.find(|(_, rule)| {
+        // Without arguments it is unknown whether a predicate holds. A denying rule is skipped then, or
+        // one forbidden argument would hide the whole tool; the call itself is judged again with them.
         let depends = question.arguments.is_none() && !rule.when.is_empty();
         let refuses = rule.rule.decision == Decision::Deny;
         rule.matches(question) && !(depends && refuses)
@@ -264,6 +274,8 @@ impl CompiledRule {
     pub(crate) fn new(rule: &Rule) -> Result<Self, regex::Error> {
         let when = rule.when.iter().map(|(path, predicate)| {
             let regex = predicate.matches.as_deref();
+            // Compiled once, with a bound: rules are evaluated for every call, and a rule may be added
+            // over the network.
             let regex = regex.map(|text| RegexBuilder::new(text).size_limit(MAX_REGEX).build());
             Ok((path.clone(), predicate.clone(), regex.transpose()?))
         });
@@ -301,9 +313,9 @@ impl CompiledRule {
     fn holds(&self, predicate: &Predicate, regex: Option<&Regex>, value: &Value) -> bool {
         let text = value
             .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        let contains = |part: &String| text.contains(part);
-        let starts = |start: &String| text.starts_with(start);
+            .map_or_else(|| Cow::Owned(value.to_string()), Cow::Borrowed);
+        let contains = |part: &String| text.contains(part.as_str());
+        let starts = |start: &String| text.starts_with(start.as_str());
         predicate
             .equals
             .as_ref()
@@ -376,6 +388,7 @@ fn agent_default(question: Question<'_>, mode: ApprovalMode) -> (Decision, &'sta
             (Decision::Deny, "the agent's mode is read-only")
         }
         ApprovalMode::ReadOnly => (Decision::Allow, "the tool only reads"),
+        // Before taint is considered: an answer in the same chat reaches nobody who did not read along.
         _ if question.replies => (Decision::Allow, "it is part of the answer in this chat"),
         _ if effects == Effects::default() => (Decision::Ask, UNDECLARED),
         ApprovalMode::Ask if effects.has(Effect::Sends) && effects.has(Effect::Leaves) => {
@@ -411,9 +424,10 @@ pub struct Available {
 impl Layer for Available {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let spec = call.spec()?;
+        // Refused before validation: its problems would describe a tool that the caller may not see.
         let verdict = self.authorizer.load().authorize(Question {
             arguments: None,
-            ..call.question(spec, spec.effects)
+            ..call.question(spec)
         });
         verdict.refused(spec)?;
         next.run(call).await
@@ -432,12 +446,15 @@ impl Layer for Authorize {
         let tool = call.tool()?.clone();
         let (spec, authorizer) = (tool.spec(), self.authorizer.load());
         let question = Question {
-            replies: tool.replies(&call.arguments, call.place.as_deref()),
-            ..call.question(spec, tool.effects_of(&call.arguments))
+            replies: tool.replies(&call.request.arguments, call.request.place.as_deref()),
+            ..call.question(spec)
         };
         let mut verdict = authorizer.authorize(question).refused(spec)?;
-        for implied in tool.implies(&call.arguments, &self.catalogue.load()) {
+        // The strictest decision over everything the call amounts to: a transfer must not read or write
+        // what the tools for that would not be allowed to.
+        for implied in tool.implies(&call.request.arguments, &self.catalogue.load()) {
             let spec = implied.tool.spec();
+            // Rules compare canonical spellings; the implied call never passed the validate layer.
             let arguments = implied.tool.canonical(implied.arguments);
             let other = authorizer.authorize(Question {
                 spec,

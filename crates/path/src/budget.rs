@@ -1,8 +1,8 @@
-//! Rate and budget: no caller can use the gateway up.
+//! Rate limits: no caller can exhaust the gateway.
 //!
-//! The owner is not metered. Everybody else has so many calls a minute and, when the
-//! owner says so, so many a day; all callers together run so many at once, and the
-//! rest wait their turn in a bounded queue.
+//! The owner is not metered. Every other caller has a number of calls a minute and, if configured, a
+//! number of calls a day. All callers together share a number of concurrent calls; more wait in a
+//! bounded queue.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,9 +18,9 @@ use tokio::sync::Semaphore;
 
 use crate::layer::{Call, CallResult, Layer, Next};
 
-/// How many calls may wait for a free place.
+/// How many calls may wait for a permit.
 const MAX_WAITING: usize = 4_096;
-/// How many callers are remembered at once.
+/// How many callers are metered at once.
 const MAX_CALLERS: usize = 10_000;
 
 /// Meters callers.
@@ -31,14 +31,14 @@ pub struct Budget {
     meters: Mutex<HashMap<String, Meter>>,
 }
 
-/// Bounds how many calls run at once. It stands behind the approval: a call that waits for the
-/// owner holds no place.
-pub struct Places {
-    places: Semaphore,
+/// Limits how many calls run at once. It stands behind the approval, so that a call that waits for
+/// the owner holds no permit.
+pub struct Concurrency {
+    permits: Semaphore,
     waiting: AtomicUsize,
 }
 
-/// What one caller has used.
+/// Usage of one caller.
 struct Meter {
     /// Calls left in the current minute, refilled evenly.
     tokens: f64,
@@ -59,7 +59,7 @@ impl Budget {
 
     async fn meter(&self, call: &Call) -> Result<(), ToolError> {
         let limits = self.limits.load_full();
-        let key = call.caller.key();
+        let key = call.request.caller.key();
         let day = self.clock.now().day_start();
         let known = self
             .meters
@@ -71,10 +71,11 @@ impl Budget {
             0
         } else {
             let counted = self.chain.count_since(&key, day).await;
-            counted.map_err(|e| {
-                ToolError::internal(format!("the day's calls could not be counted: {e}"))
+            counted.map_err(|error| {
+                ToolError::from(error).context("the calls of this day could not be counted")
             })?
         };
+        // Locked again only after the count from disk: a std mutex must not be held across an await.
         let mut meters = self.meters.lock().expect("no panic while held");
         if meters.len() >= MAX_CALLERS && !meters.contains_key(&key) {
             meters.retain(|_, meter| meter.day == day);
@@ -120,7 +121,7 @@ impl Meter {
 #[async_trait]
 impl Layer for Budget {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
-        if !call.caller.is_owner() {
+        if !call.request.caller.is_owner() {
             self.meter(call).await?;
         }
         next.run(call).await
@@ -128,29 +129,30 @@ impl Layer for Budget {
 }
 
 #[async_trait]
-impl Layer for Places {
+impl Layer for Concurrency {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         if call.spec()?.waits {
-            // The calls it waits for need places, and could wait for its own for ever.
+            // It waits for calls that need a permit each. Holding one itself could deadlock: with all
+            // permits held by waiting tools, none of their calls could run.
             return next.run(call).await;
         }
-        let _place = match self.places.try_acquire() {
-            Ok(place) => place,
-            Err(_) => self.wait_for_place(call).await?,
+        let _permit = match self.permits.try_acquire() {
+            Ok(permit) => permit,
+            Err(_) => self.wait_for_permit(call).await?,
         };
         next.run(call).await
     }
 }
 
-impl Places {
-    pub(crate) fn new(places: u32) -> Self {
+impl Concurrency {
+    pub(crate) fn new(limit: u32) -> Self {
         Self {
-            places: Semaphore::new(places as usize),
+            permits: Semaphore::new(limit as usize),
             waiting: AtomicUsize::new(0),
         }
     }
 
-    async fn wait_for_place(
+    async fn wait_for_permit(
         &self,
         call: &Call,
     ) -> Result<tokio::sync::SemaphorePermit<'_>, ToolError> {
@@ -174,7 +176,7 @@ impl Places {
                 .retry_after(Duration::from_secs(1)));
         }
         tokio::select! {
-            place = self.places.acquire() => place.map_err(|_| busy()),
+            permit = self.permits.acquire() => permit.map_err(|_| busy()),
             () = call.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "cancelled while waiting for a free place")),
         }
     }

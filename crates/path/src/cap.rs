@@ -9,7 +9,7 @@ use manyhands_config::Limits;
 use manyhands_core::{
     ArtifactId, Clock, ContentBlock, Cut, CutPart, Outcome, ToolError, content_of,
 };
-use manyhands_store::{Artifacts, Bucket, NewArtifact, Room, charged_to};
+use manyhands_store::{ArtifactQuota, Artifacts, Bucket, NewArtifact, charged_to};
 use serde_json::{Map, Value, json};
 
 use crate::cut::{Shortened, fits, shorten, text_at};
@@ -37,8 +37,10 @@ impl Layer for Cap {
         if !outcome.whole.is_empty() {
             self.store_whole(call, &mut outcome, &limits).await?;
         }
-        let shown = limits.result_bytes.min(call.room.unwrap_or(u64::MAX));
-        let room = match call.whole {
+        let shown = limits
+            .result_bytes
+            .min(call.request.room.unwrap_or(u64::MAX));
+        let room = match call.request.whole {
             true => limits.artifact_bytes.max(limits.result_bytes),
             false => room_for(&outcome.value, shown),
         };
@@ -61,7 +63,7 @@ impl Cap {
         let short = shorten(&whole, usize::try_from(shown).unwrap_or(usize::MAX));
         let known = outcome.cut.take().unwrap_or_default();
         let parts = self.keep(call, &whole, &short, known, limits).await?;
-        outcome.raw = None;
+        outcome.raw = None; // the unchanged result would be the size that was just cut
         outcome.value = short.value;
         let cut = Cut { parts };
         mark(&mut outcome.value, &cut);
@@ -160,13 +162,13 @@ impl Cap {
         let new = NewArtifact {
             name,
             mime: mime.to_owned(),
-            agent: call.agent.clone(),
+            agent: call.request.agent.clone(),
             call: call.id,
-            caller: call.caller.key(),
+            caller: call.request.caller.key(),
             bucket: Bucket::Results,
-            room: Room {
+            room: ArtifactQuota {
                 one: limits.artifact_bytes,
-                ..room(limits, call.caller.is_owner())
+                ..room(limits, call.request.caller.is_owner())
             },
             expires: Some(self.clock.now().plus(Duration::from_secs(
                 u64::from(limits.artifact_days) * 86_400,
@@ -180,7 +182,7 @@ impl Cap {
         Ok(match stored {
             Ok(record) => Some(record.id),
             Err(error) => {
-                tracing::warn!(call = %call.id, %error, "failed to store a large result");
+                tracing::warn!(event = "large_result_not_stored", call = %call.id, %error, "failed to store a large result");
                 None
             }
         })

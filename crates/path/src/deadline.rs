@@ -26,12 +26,12 @@ pub struct Deadline {
 impl Layer for Deadline {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let spec = call.spec()?;
-        let own = call.tool()?.deadline_of(&call.arguments);
-        let limit = call.deadline.map_or(own, |asked| asked.min(own));
-        let harmless = !spec.effects.changes();
+        let own = call.tool()?.deadline_of(&call.request.arguments);
+        let limit = call.request.deadline.map_or(own, |asked| asked.min(own));
+        let harmless = !call.effects.changes();
         let name = spec.name.clone();
         let cancel = call.cancel.clone();
-        let answers = call.answers.clone();
+        let answers = call.request.answers.clone();
         let mut work = pin!(next.run(call));
         let (code, message) = tokio::select! {
             biased;
@@ -44,7 +44,8 @@ impl Layer for Deadline {
                 (ErrorCode::DeadlineExceeded, format!("{name} took longer than {limit:?} and was stopped")),
         };
         cancel.cancel();
-        // A tool that finishes after all says more than "stopped" does.
+        // The tool was told to stop and gets a moment to report how far it came: an outcome says more
+        // than "stopped". Bounded, because a tool may ignore the token.
         if let Ok(Ok(outcome)) = timeout(GRACE, work).await {
             return Ok(outcome);
         }

@@ -1,98 +1,63 @@
-//! What a layer is, and the call that travels through them.
+//! The layers of the path, and the call that passes through them.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use manyhands_core::{
-    AgentId, Answers, ApprovalId, CallId, CallRequest, Caller, Effects, Outcome, Place, Progress,
-    Question, Reach, Taint, Tool, ToolError, ToolSpec, Verdict, Witness,
+    ApprovalId, CallId, CallRequest, Effects, Outcome, Question, Tool, ToolError, ToolSpec, Verdict,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// What a call gives.
+use crate::canonical::CanonicalText;
+use crate::shown::shown;
+
+/// The result of a call.
 pub type CallResult = Result<Outcome, ToolError>;
 
-/// One call on its way. Layers fill in what they find out.
+/// One call on its way. Layers add what they find out.
 pub struct Call {
-    /// This call.
+    /// The id of this call.
     pub id: CallId,
-    /// The name it was asked by.
-    pub asked: String,
-    /// The arguments.
-    pub arguments: Value,
-    /// Who asks.
-    pub caller: Arc<Caller>,
-    /// On whose behalf.
-    pub agent: AgentId,
-    /// How long the asker will wait for an approval.
-    pub approval_wait: Duration,
-    /// How long the asker will wait for the outcome, when shorter than the tool's own limit.
-    pub deadline: Option<Duration>,
-    /// Who is told how far it is.
-    pub progress: Progress,
-    /// Who is told when it waits and when it starts.
-    pub witness: Option<Arc<dyn Witness>>,
-    /// Whether the request may have been shaped by text from outside.
-    pub taint: Taint,
-    /// The sessions in whose turns this is asked.
-    pub lineage: Arc<[String]>,
-    /// Which connection to use, by service.
-    pub connections: Arc<BTreeMap<String, String>>,
-    /// Who answers what a far server asks while it works.
-    pub answers: Option<Arc<dyn Answers>>,
-    /// Which tools it may come to.
-    pub reach: Reach,
-    /// The chat in which this is asked.
-    pub place: Option<Arc<Place>>,
-    /// Whether the result comes whole up to the largest that is kept.
-    pub whole: bool,
-    /// How many bytes of the result the caller takes, where that is less than the limit.
-    pub room: Option<u64>,
-    /// Which version a file has to have still for it to be written.
-    pub if_version: Option<Arc<str>>,
+    /// What was requested. A forwarded call is replaced by the one it stands for, and the arguments
+    /// are moved into the tool when it runs.
+    pub request: CallRequest,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
-    /// Found by resolve.
-    pub tool: Option<Arc<dyn Tool>>,
-    /// Found by authorize.
+    /// What the call does: as the tool declares until its arguments are validated, by its arguments
+    /// from then on. Unknown until the tool is resolved.
+    pub effects: Effects,
+    /// Set by authorize.
     pub verdict: Option<Verdict>,
-    /// The owner's yes that lets this call through, used up when it starts.
+    /// The owner's approval that lets this call through, used up when it starts.
     pub approval: Option<ApprovalId>,
     /// Whether the tool was (or is about to be) run, as opposed to refused.
     pub started: bool,
+    tool: Option<Arc<dyn Tool>>,
+    recorded: OnceLock<CanonicalText>,
 }
 
 impl Call {
     pub(crate) fn new(id: CallId, request: CallRequest, cancel: CancellationToken) -> Self {
         Self {
             id,
-            asked: request.tool,
-            arguments: request.arguments,
-            caller: request.caller,
-            agent: request.agent,
-            approval_wait: request.approval_wait,
-            deadline: request.deadline,
-            progress: request.progress,
-            witness: request.witness,
-            taint: request.taint,
-            lineage: request.lineage,
-            connections: request.connections,
-            answers: request.answers,
-            reach: request.reach,
-            place: request.place,
-            whole: request.whole,
-            room: request.room,
-            if_version: request.if_version,
+            request,
             cancel,
-            tool: None,
+            effects: Effects::default(),
             verdict: None,
             approval: None,
             started: false,
+            tool: None,
+            recorded: OnceLock::new(),
         }
+    }
+
+    /// Sets the tool that will run.
+    pub(crate) fn resolved(&mut self, tool: Arc<dyn Tool>) {
+        self.effects = tool.spec().effects;
+        self.tool = Some(tool);
     }
 
     /// The resolved tool; layers inside `resolve` can rely on it.
@@ -102,24 +67,54 @@ impl Call {
             .ok_or_else(|| ToolError::internal("a layer ran before the tool was resolved"))
     }
 
-    /// What authorization depends on.
-    pub(crate) fn question<'a>(&'a self, spec: &'a ToolSpec, effects: Effects) -> Question<'a> {
+    /// The resolved tool, if the call came that far.
+    pub(crate) fn found(&self) -> Option<&Arc<dyn Tool>> {
+        self.tool.as_ref()
+    }
+
+    /// The arguments as the audit shows them, in their canonical spelling. Written once: first when
+    /// something needs them, and at the latest before the tool takes the arguments.
+    pub(crate) fn recorded_arguments(&self) -> &CanonicalText {
+        self.recorded.get_or_init(|| {
+            let spec = self.tool.as_ref().map(|tool| tool.spec());
+            CanonicalText::of(&shown(spec, &self.request.arguments))
+        })
+    }
+
+    /// The arguments that will run, in their canonical spelling. The same text as the recorded one
+    /// unless that masks a secret parameter.
+    pub(crate) fn exact_arguments(&self) -> Cow<'_, CanonicalText> {
+        let spec = self.tool.as_ref().map(|tool| tool.spec());
+        match shown(spec, &self.request.arguments) {
+            Cow::Borrowed(_) => Cow::Borrowed(self.recorded_arguments()),
+            Cow::Owned(_) => Cow::Owned(CanonicalText::of(&self.request.arguments)),
+        }
+    }
+
+    /// Takes the arguments for the tool. They are not copied unless somebody else holds them too.
+    pub(crate) fn take_arguments(&mut self) -> Value {
+        self.recorded_arguments(); // the record of the call's end needs them
+        Arc::unwrap_or_clone(std::mem::take(&mut self.request.arguments))
+    }
+
+    /// The call as authorization sees it.
+    pub(crate) fn question<'a>(&'a self, spec: &'a ToolSpec) -> Question<'a> {
         Question {
-            caller: &self.caller,
-            agent: &self.agent,
+            caller: &self.request.caller,
+            agent: &self.request.agent,
             spec,
-            effects,
-            arguments: Some(&self.arguments),
-            taint: &self.taint,
-            reach: &self.reach,
+            effects: self.effects,
+            arguments: Some(&self.request.arguments),
+            taint: &self.request.taint,
+            reach: &self.request.reach,
             session: self.session(),
             replies: false,
         }
     }
 
-    /// The conversation that the call is made in.
+    /// The session that the call is made in.
     pub(crate) fn session(&self) -> Option<&str> {
-        self.lineage.last().map(String::as_str)
+        self.request.lineage.last().map(String::as_str)
     }
 
     /// The resolved tool's spec.
@@ -128,7 +123,7 @@ impl Call {
     }
 }
 
-/// One step of the path: looks at the call, and hands it on or refuses it.
+/// One step of the path: inspects the call and passes it on, or refuses it.
 #[async_trait]
 pub trait Layer: Send + Sync {
     /// Handles `call`, usually by calling `next`.
@@ -146,7 +141,7 @@ impl<'a> Next<'a> {
         Self { rest: layers }
     }
 
-    /// Hands the call on.
+    /// Passes the call on.
     pub fn run(self, call: &'a mut Call) -> BoxFuture<'a, CallResult> {
         match self.rest.split_first() {
             Some((layer, rest)) => layer.handle(call, Next { rest }),

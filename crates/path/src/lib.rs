@@ -1,16 +1,16 @@
-//! The path: every call of every tool, whoever asks, goes through this stack.
+//! The path: every tool call, from every interface, goes through this stack of layers.
 //!
 //! ```text
 //! metrics > audit > cap > redact > resolve > available > validate > authorize
-//!         > storage > approve > budget > places > started > deadline > run
+//!         > storage > approve > budget > concurrency > started > deadline > run
 //! ```
 //!
-//! Read left to right a call goes in; read right to left its outcome comes out. The
-//! layers that look at outcomes stand outermost, so a refusal is counted and audited
-//! like a result. Redaction stands inside the cap: a cut could otherwise leave half a
-//! secret that no longer looks like one, and the spilled whole would hold it all.
+//! A call passes the layers from left to right, its outcome from right to left. Layers that look at
+//! outcomes are outermost, so that a refusal is counted and audited like a result. Redaction is
+//! inside the cap: cutting first could leave half a secret that no longer looks like one, and the
+//! artifact with the whole result would contain all of it.
 //!
-//! Each layer is one file. None knows a tool, none knows an interface.
+//! Each layer is one file. None knows a particular tool or interface.
 
 mod approve;
 mod audit;

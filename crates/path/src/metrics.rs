@@ -130,8 +130,7 @@ impl Layer for Measure {
         let took = self.clock.monotonic().saturating_sub(began);
         // Names nobody registered share one label, so a caller cannot grow the table.
         let tool = call
-            .tool
-            .as_ref()
+            .found()
             .map_or("unknown", |tool| tool.spec().name.as_str());
         let code = match &result {
             Ok(_) => OK,

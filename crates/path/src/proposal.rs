@@ -10,7 +10,7 @@ use crate::layer::Call;
 /// The narrowest rule that would allow calls like this one: the same tool, agent and caller, and where
 /// the call names a program, a host or a recipient, that one.
 pub(crate) fn propose(call: &Call, spec: &ToolSpec) -> Rule {
-    let when = call.arguments.as_object().into_iter().flatten();
+    let when = call.request.arguments.as_object().into_iter().flatten();
     let when = when.filter_map(|(name, value)| {
         let predicate = match name.as_str() {
             "command" | "cmd" | "argv" | "script" => match facts::programs(value) {
@@ -32,7 +32,7 @@ pub(crate) fn propose(call: &Call, spec: &ToolSpec) -> Rule {
         };
         Some((name.clone(), predicate))
     });
-    let caller = match &call.caller.principal {
+    let caller = match &call.request.caller.principal {
         Principal::Owner(_) => "owner:*".to_owned(),
         other => other.to_string(),
     };
@@ -42,7 +42,7 @@ pub(crate) fn propose(call: &Call, spec: &ToolSpec) -> Rule {
         effects: Vec::new(),
         network: false,
         callers: vec![Pattern::new(caller)],
-        agents: vec![Pattern::new(call.agent.as_str())],
+        agents: vec![Pattern::new(call.request.agent.as_str())],
         when: when.collect(),
         reason: None,
     }

@@ -28,10 +28,10 @@ impl Layer for Redact {
 
 /// Runs the rest of the path; whoever watches is told of it without secrets.
 async fn watched(redactor: Arc<Redactor>, call: &mut Call, next: Next<'_>) -> CallResult {
-    let told = std::mem::take(&mut call.progress);
+    let told = std::mem::take(&mut call.request.progress);
     if told.has_steps() {
         let (told, redactor) = (told.clone(), redactor.clone());
-        call.progress = Progress::to(move |mut step: Step| {
+        call.request.progress = Progress::to(move |mut step: Step| {
             if let Some(message) = &mut step.message {
                 redact_text(&redactor, message);
             }
@@ -43,8 +43,8 @@ async fn watched(redactor: Arc<Redactor>, call: &mut Call, next: Next<'_>) -> Ca
     }
     let live = Arc::new(Live::new(&redactor));
     let taken = live.clone();
-    let progress = std::mem::take(&mut call.progress);
-    call.progress = progress.printing(move |text| taken.take(text));
+    let progress = std::mem::take(&mut call.request.progress);
+    call.request.progress = progress.printing(move |text| taken.take(text));
     let result = tokio::select! {
         biased;
         result = next.run(call) => result,

@@ -166,10 +166,10 @@ impl Refusals {
     pub(crate) fn note(self: &Arc<Self>, call: &Call, code: ErrorCode) -> Recording {
         let now = self.clock.monotonic();
         let mut windows = self.windows();
-        let (caller, window) = find(&mut windows, call.caller.key(), now);
+        let (caller, window) = find(&mut windows, call.request.caller.key(), now);
         window.roll(now);
         window.refused += 1;
-        if window.refused >= self.most() && !call.caller.is_owner() {
+        if window.refused >= self.most() && !call.request.caller.is_owner() {
             let until = millis(window.ends());
             self.turning_away.fetch_max(until, Ordering::Relaxed);
         }
@@ -177,8 +177,7 @@ impl Refusals {
             return Recording::Alone;
         }
         let tool = call
-            .tool
-            .as_ref()
+            .found()
             .map_or(UNKNOWN, |tool| tool.spec().name.as_str());
         window.count(tool, code.word(), self.once());
         let begun = window.refused == RECORDED + 1;
@@ -260,7 +259,7 @@ impl Refusals {
                 ..AuditEntry::new(AuditKind::Refused, self.clock.now())
             };
             if let Err(error) = self.chain.record(entry, Durability::Soon).await {
-                tracing::error!(%error, caller, tool, code, count = count.calls, "failed to record counted refusals in the audit; will retry");
+                tracing::error!(event = "audit_record_failed", %error, caller, tool, code, count = count.calls, "failed to record counted refusals in the audit; will retry");
                 let mut windows = self.windows();
                 find(&mut windows, caller, now).1.count(&tool, code, count);
             }

@@ -30,7 +30,7 @@ pub struct Remedy;
 impl Layer for Remedy {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let result = next.run(call).await;
-        result.map_err(|error| fit(&call.caller, error))
+        result.map_err(|error| fit(&call.request.caller, error))
     }
 }
 

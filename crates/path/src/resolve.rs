@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use manyhands_core::{Catalogue, ErrorCode, Question, Tool, ToolError, ToolSpec};
+use manyhands_core::{
+    Catalogue, CatalogueEntry, ErrorCode, Forwarder, Question, ToolError, ToolSpec,
+};
 
 use crate::authorize::Authorizer;
 use crate::layer::{Call, CallResult, Layer, Next};
@@ -14,74 +16,95 @@ use crate::validate::Validate;
 pub struct Resolve {
     pub(crate) catalogue: Arc<ArcSwap<Catalogue>>,
     pub(crate) authorizer: Arc<ArcSwap<Authorizer>>,
-    /// Checks what is said to a tool that is only a door to others.
+    /// Validates the arguments of forwarded calls.
     pub(crate) validate: Arc<Validate>,
 }
 
 #[async_trait]
 impl Layer for Resolve {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
-        if call.tool.is_some() {
+        if call.found().is_some() {
             return next.run(call).await; // the interface brought it
         }
         let catalogue = self.catalogue.load_full();
-        let tool = self.find(&catalogue, call)?.clone();
-        if !tool.is_door() {
-            call.tool = Some(tool);
-            return next.run(call).await;
-        }
-        // The right to the door itself; that to the tool behind it is checked further on.
-        let spec = tool.spec();
-        let question = Question {
-            arguments: None,
-            ..call.question(spec, spec.effects)
+        let tool = match self.find(&catalogue, call)? {
+            CatalogueEntry::Tool(tool) => tool,
+            CatalogueEntry::Forwarder(forwarder) => {
+                self.forward(call, &**forwarder, &catalogue).await?;
+                match self.find(&catalogue, call)? {
+                    CatalogueEntry::Tool(tool) => tool,
+                    // One step only: a chain of forwarders could be endless.
+                    CatalogueEntry::Forwarder(_) => {
+                        let message = "a forwarded call must name a tool that runs itself";
+                        return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+                    }
+                }
+            }
         };
-        self.authorizer.load().authorize(question).refused(spec)?;
-        self.validate.check(&tool, &mut call.arguments).await?;
-        let meant = tool.forward(&call.arguments, &catalogue)?;
-        call.asked = meant.tool;
-        call.arguments = meant.arguments;
-        if let Some((service, id)) = meant.connection {
-            Arc::make_mut(&mut call.connections).insert(service, id);
-        }
-        // A program asked for all of it; a model in a turn would not bear that.
-        call.whole |= call.witness.is_none();
-        let tool = self.find(&catalogue, call)?.clone();
-        call.tool = Some(tool);
+        call.resolved(tool.clone());
         next.run(call).await
     }
 }
 
 impl Resolve {
+    /// Replaces a call of a forwarder by the call it stands for. Nothing before this layer looked at
+    /// the call, so everything after it sees only what will run.
+    async fn forward(
+        &self,
+        call: &mut Call,
+        forwarder: &dyn Forwarder,
+        catalogue: &Catalogue,
+    ) -> Result<(), ToolError> {
+        // The right to forward; the right to the target is checked by the layers that follow.
+        let spec = forwarder.spec();
+        let question = Question {
+            effects: spec.effects,
+            arguments: None,
+            ..call.question(spec)
+        };
+        self.authorizer.load().authorize(question).refused(spec)?;
+        let arguments = Arc::make_mut(&mut call.request.arguments);
+        self.validate.check(spec, arguments, |_| Ok(())).await?;
+        let meant = forwarder.forward(arguments, catalogue)?;
+        call.request.tool = meant.tool;
+        call.request.arguments = Arc::new(meant.arguments);
+        if let Some((service, id)) = meant.connection {
+            Arc::make_mut(&mut call.request.connections).insert(service, id);
+        }
+        // A program asked for all of it; a model in a turn would not bear that.
+        call.request.whole |= call.request.witness.is_none();
+        Ok(())
+    }
+
     fn find<'a>(
         &self,
         catalogue: &'a Catalogue,
         call: &Call,
-    ) -> Result<&'a Arc<dyn Tool>, ToolError> {
-        if let Some(tool) = catalogue.resolve(&call.asked) {
-            return Ok(tool);
+    ) -> Result<&'a CatalogueEntry, ToolError> {
+        if let Some(entry) = catalogue.resolve(&call.request.tool) {
+            return Ok(entry);
         }
-        if catalogue.is_disabled(&call.asked) {
-            let message = format!("{} tool is disabled", call.asked);
+        if catalogue.is_disabled(&call.request.tool) {
+            let message = format!("{} tool is disabled", call.request.tool);
             return Err(ToolError::new(ErrorCode::Unavailable, message)
                 .hint("the owner can switch it on in config.toml under tools"));
         }
         let authorizer = self.authorizer.load();
         let visible = |spec: &ToolSpec| {
-            let question = Question::available(&call.caller, &call.agent, spec);
+            let question = Question::available(&call.request.caller, &call.request.agent, spec);
             let question = question.in_session(call.session());
-            let verdict = authorizer.authorize(question.within(&call.reach));
+            let verdict = authorizer.authorize(question.within(&call.request.reach));
             !verdict.is_denied()
         };
-        let hint = match catalogue.near(&call.asked, visible) {
+        let hint = match catalogue.near(&call.request.tool, visible) {
             Some(near) => format!("did you mean {near}? names are case-sensitive"),
             None => "list the tools you may call with `manyhands tools`".to_owned(),
         };
-        let hint = match catalogue.away(&call.asked) {
+        let hint = match catalogue.away(&call.request.tool) {
             Some(shelf) => format!("no node or server called {shelf} is connected now; {hint}"),
             None => hint,
         };
-        let asked: String = call.asked.chars().take(100).collect();
+        let asked: String = call.request.tool.chars().take(100).collect();
         let message = format!("there is no tool named {asked:?}");
         Err(ToolError::new(ErrorCode::UnknownTool, message).hint(hint))
     }

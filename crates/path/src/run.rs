@@ -15,26 +15,16 @@ pub struct Run;
 impl Layer for Run {
     async fn handle(&self, call: &mut Call, _: Next<'_>) -> CallResult {
         let tool = call.tool()?.clone();
+        let arguments = call.take_arguments();
         let context = CallContext {
-            call: call.id,
-            caller: call.caller.clone(),
-            agent: call.agent.clone(),
-            cancel: call.cancel.clone(),
             network: call.verdict.as_ref().is_some_and(|verdict| verdict.network),
-            progress: call.progress.clone(),
-            taint: call.taint.clone(),
-            lineage: call.lineage.clone(),
-            connections: call.connections.clone(),
-            answers: call.answers.clone(),
-            reach: call.reach.clone(),
-            place: call.place.clone(),
-            if_version: call.if_version.clone(),
+            ..CallContext::new(call.request.clone(), call.id, call.cancel.clone())
         };
-        let work = tool.call(call.arguments.clone(), &context);
+        let work = tool.call(arguments, &context);
         match AssertUnwindSafe(work).catch_unwind().await {
             Ok(result) => result,
             Err(_) => {
-                tracing::error!(tool = %tool.spec().name, call = %call.id, "tool panicked");
+                tracing::error!(event = "tool_panicked", tool = %tool.spec().name, call = %call.id, "tool panicked");
                 Err(ToolError::internal(format!(
                     "{}: internal error (a bug in manyhands)",
                     tool.spec().name
@@ -48,8 +38,29 @@ impl Layer for Run {
 #[cfg(test)]
 mod tests {
     use crate::testing::Fixture;
-    use manyhands_core::ErrorCode;
-    use serde_json::json;
+    use manyhands_core::{CallRequest, ErrorCode, Invoke as _};
+    use serde_json::{Map, Value, json};
+
+    #[tokio::test]
+    async fn arguments_reach_the_tool_without_being_copied() {
+        let fixture = Fixture::with_limits(|limits| limits.result_bytes = 4_000_000).await;
+        for bytes in [10, 1_000_000] {
+            let text = "x".repeat(bytes);
+            let address = text.as_ptr();
+            let arguments = Map::from_iter([("text".to_owned(), Value::String(text))]);
+            let request = CallRequest::new(
+                "test::post",
+                Value::Object(arguments),
+                fixture.owner.clone(),
+            );
+            // The tool gives its arguments back.
+            let outcome = fixture.path.invoke(request).await.unwrap();
+            let given = outcome.value["text"].as_str().unwrap();
+            assert_eq!((given.len(), given.as_ptr()), (bytes, address));
+            let record = fixture.last_audit_of("test::post").await;
+            assert!(record.summary.starts_with(r#"{"text":"xxx"#), "{record:?}");
+        }
+    }
 
     #[tokio::test]
     async fn a_panicking_tool_fails_only_its_own_call() {

@@ -1,4 +1,4 @@
-//! The layers put together, and the door to them.
+//! Assembles the layers and invokes them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use crate::approve::{ApprovalDesk, Approve};
 use crate::audit::{Audit, Started};
 use crate::authorize::{Authorize, Authorizer, Available};
-use crate::budget::{Budget, Places};
+use crate::budget::{Budget, Concurrency};
 use crate::cap::Cap;
 use crate::deadline::Deadline;
 use crate::layer::{Call, CallResult, Layer, Next};
@@ -33,7 +33,7 @@ use crate::run::Run;
 use crate::storage::{Storage, WriteRates};
 use crate::validate::Validate;
 
-/// What the path is built from.
+/// The parts that the path is built from.
 pub struct Parts {
     /// All tools there are now; swapped when tools come and go.
     pub catalogue: Arc<ArcSwap<Catalogue>>,
@@ -144,7 +144,7 @@ impl Path {
                 clock.clone(),
                 store.audit().clone(),
             )),
-            Arc::new(Places::new(limits.load().concurrent_calls)),
+            Arc::new(Concurrency::new(limits.load().concurrent_calls)),
             Arc::new(Started {
                 approvals: store.approvals().clone(),
                 chain: store.audit().clone(),
@@ -175,6 +175,7 @@ impl Path {
 
     /// Takes new limits and rules from the next call on.
     pub fn reconfigure(&self, limits: Limits, authorizer: Authorizer) {
+        // Not atomic together: a call in between may see new rules with old limits, each valid alone.
         self.authorizer.store(Arc::new(authorizer));
         self.limits.store(Arc::new(limits));
     }
@@ -184,12 +185,12 @@ impl Path {
         &self.metrics
     }
 
-    /// Where questions to the owner wait.
+    /// Approval requests.
     pub fn approvals(&self) -> &ApprovalDesk {
         &self.desk
     }
 
-    /// The snapshot that decisions are made from now.
+    /// The current snapshot of the rules.
     pub fn authorizer(&self) -> Arc<Authorizer> {
         self.authorizer.load_full()
     }
@@ -200,14 +201,16 @@ impl Path {
         self.rates.charge_caller(caller, bytes)
     }
 
-    /// From here on whoever goes away does so because the gateway stops: their questions stay, for
-    /// they come back. To be called before anybody is told to go.
+    /// Marks the start of a shutdown: approval requests of calls that are cancelled from now on stay
+    /// open, because their turns resume later. Call this before anything is cancelled.
     pub fn park(&self) {
         self.parking.store(true, Ordering::SeqCst);
     }
 
     /// Refuses new calls, lets running ones finish for `grace`, then ends the rest.
     pub async fn drain(&self, grace: Duration) {
+        // Parked before anything is cancelled, so that no approval request is withdrawn by the shutdown.
+        // The tracker is closed before calls are told to stop, so that none starts in between.
         self.park();
         self.running.close();
         self.draining.cancel();
@@ -241,18 +244,22 @@ impl Path {
                     .hint("call again once it is back"),
             );
         }
+        // Before a task is spawned: a caller that floods the path is turned away at the lowest cost.
         if let Err(refused) = self.refusals.admit(&request.caller) {
             self.metrics.turned_away(refused.code);
             return Err(refused);
         }
         let cancel = self.stopping.child_token();
-        // Dropping this future, as a face does when its asker goes away, drops the guard.
+        // Dropping this future, as an interface does when its client disconnects, drops the guard and
+        // so cancels the call.
         let going_away = cancel.clone().drop_guard();
         let id = request.id.unwrap_or_else(|| self.ids.next());
         let mut call = Call::new(id, request, cancel);
-        call.tool = tool;
+        if let Some(tool) = tool {
+            call.resolved(tool);
+        }
         let layers = self.layers.clone();
-        // A task of its own: the call is recorded to its end whoever stops listening.
+        // In a task of its own: the audit records how the call ended even if the caller disconnects.
         let work = self.running.spawn(async move {
             let result: CallResult = Next::new(&layers).run(&mut call).await;
             result

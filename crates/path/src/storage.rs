@@ -14,10 +14,10 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_config::Limits;
-use manyhands_core::{Caller, Clock, ErrorCode, RunsOn, ToolError, ToolSpec};
-use manyhands_store::{Charge, DiskWatch, Room, StoreError, charged_to};
-use serde_json::Value;
+use manyhands_core::{Caller, Clock, Effects, RunsOn, ToolError, ToolSpec};
+use manyhands_store::{ArtifactQuota, Charge, DiskWatch, StoreError, charged_to};
 
+use crate::canonical::text_len;
 use crate::layer::{Call, CallResult, Layer, Next};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -34,58 +34,29 @@ pub struct Storage {
 #[async_trait]
 impl Layer for Storage {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
-        if !stores(call.spec()?) {
+        if !stores(call.spec()?, call.effects) {
             return next.run(call).await;
         }
-        let payer = self.rates.payer(call).map_err(|e| refusal(&e))?;
+        let payer = self.rates.payer(call)?;
         if payer.who.is_none() {
             return next.run(call).await;
         }
-        payer
-            .prepay(size(&call.arguments))
-            .map_err(|e| refusal(&e))?;
+        payer.prepay(text_len(&call.request.arguments))?;
         charged_to(payer, next.run(call)).await
     }
 }
 
 /// Whether a tool may leave something on this machine. What it leaves elsewhere is not ours to count.
-fn stores(spec: &ToolSpec) -> bool {
+fn stores(spec: &ToolSpec, effects: Effects) -> bool {
     let here = matches!(spec.runs_on, RunsOn::Gateway | RunsOn::Host);
-    here && spec.effects.changes() && !spec.frees
-}
-
-/// How many bytes the arguments have as text.
-fn size(arguments: &Value) -> u64 {
-    struct Counter(u64);
-    impl std::io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len() as u64;
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    // Counting cannot fail.
-    let _ = serde_json::to_writer(&mut counter, arguments);
-    counter.0
-}
-
-fn refusal(error: &StoreError) -> ToolError {
-    let code = match error {
-        StoreError::LowSpace { .. } => ErrorCode::StorageFull,
-        _ => ErrorCode::BudgetExceeded,
-    };
-    ToolError::new(code, error.to_string())
+    here && effects.changes() && !spec.frees
 }
 
 /// How many artifacts, and how large, a caller may keep. 0 in the settings means no limit.
-pub fn artifact_room(limits: &Limits, owner: bool) -> Room {
+pub fn artifact_room(limits: &Limits, owner: bool) -> ArtifactQuota {
     let bounded = |limit: u64| if limit == 0 { u64::MAX } else { limit };
     let of_caller = |limit: u64| if owner { u64::MAX } else { bounded(limit) };
-    Room {
+    ArtifactQuota {
         one: limits.artifact_file_bytes,
         agent: limits.artifact_agent_bytes,
         all: limits.artifact_total_bytes,
@@ -125,14 +96,16 @@ impl WriteRates {
 
     /// Who pays for what `call` stores; refused while disk space is too low for them.
     pub(crate) fn payer(self: &Arc<Self>, call: &Call) -> Result<Arc<Payer>, StoreError> {
-        let owner = call.caller.is_owner();
-        // In a turn it is the agent that decides what is written, for whomever it works.
-        let direct = owner && call.caller.actor.is_none() && call.lineage.is_empty();
+        let owner = call.request.caller.is_owner();
+        // In a turn the agent decides what is written, even when it works for the owner: a runaway
+        // agent must not fill the disk.
+        let direct =
+            owner && call.request.caller.actor.is_none() && call.request.lineage.is_empty();
         self.disk.admit(direct)?;
         let who = match owner {
             _ if direct => None,
-            true => Some(format!("agent:{}", call.agent)),
-            false => Some(call.caller.key()),
+            true => Some(format!("agent:{}", call.request.agent)),
+            false => Some(call.request.caller.key()),
         };
         Ok(Arc::new(Payer {
             who,
@@ -144,10 +117,10 @@ impl WriteRates {
     /// Charges a caller for bytes that no call stores.
     pub(crate) fn charge_caller(&self, caller: &Caller, bytes: u64) -> Result<(), ToolError> {
         let owner = caller.is_owner();
-        self.disk.admit(owner).map_err(|e| refusal(&e))?;
+        self.disk.admit(owner)?;
         match owner {
             true => Ok(()),
-            false => self.charge(&caller.key(), bytes).map_err(|e| refusal(&e)),
+            false => self.charge(&caller.key(), bytes).map_err(ToolError::from),
         }
     }
 
@@ -257,8 +230,8 @@ impl Charge for Payer {
 mod tests {
     use super::*;
     use crate::testing::{Fixture, client};
-    use manyhands_core::{CallRequest, Invoke as _};
-    use serde_json::json;
+    use manyhands_core::{CallRequest, ErrorCode, Invoke as _};
+    use serde_json::{Value, json};
 
     const KIB: u64 = 1024;
 

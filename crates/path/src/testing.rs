@@ -233,6 +233,10 @@ impl Fixture {
         self.audit(tool).await.remove(0).entry
     }
 
+    pub(crate) async fn last_audit_of(&self, tool: &str) -> AuditEntry {
+        self.audit(tool).await.remove(0).entry
+    }
+
     pub(crate) async fn artifact(&self, id: ArtifactId) -> Vec<u8> {
         let stream = self.store.artifacts().open(id, None).await.unwrap();
         let chunks: Vec<_> = futures_util::TryStreamExt::try_collect(stream)

@@ -9,7 +9,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_core::{ErrorCode, Problem, Tool, ToolError};
+use manyhands_core::{ErrorCode, Problem, ToolError, ToolSpec};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
@@ -53,8 +53,8 @@ struct Compiled {
 const MAX_COMPILED: usize = 4_096;
 
 impl Validate {
-    async fn schema(&self, tool: &Arc<dyn Tool>) -> Result<Arc<Schema>, ToolError> {
-        let source = &tool.spec().input_schema;
+    async fn schema(&self, spec: &ToolSpec) -> Result<Arc<Schema>, ToolError> {
+        let source = &spec.input_schema;
         let address = Arc::as_ptr(source).addr();
         if let Some(found) = self.known(address) {
             return Ok(found);
@@ -65,10 +65,13 @@ impl Validate {
             let source = source.clone();
             on_a_thread(move || Schema::compile(&source)).await?
         };
-        let schema = Arc::new(compiled.map_err(|why| {
-            ToolError::internal(format!("the schema of {} {why}", tool.spec().name))
-        })?);
+        let schema =
+            Arc::new(compiled.map_err(|why| {
+                ToolError::internal(format!("the schema of {} {why}", spec.name))
+            })?);
         let mut all = self.compiled.write().expect("no panic while held");
+        // Cleared whole rather than evicted one by one: schemas of nodes that left stay until then, and
+        // compiling the live ones again is cheap.
         if all.len() >= MAX_COMPILED {
             all.clear();
         }
@@ -85,11 +88,13 @@ impl Validate {
         all.get(&address).map(|found| found.schema.clone())
     }
 
-    /// Refuses arguments that do not fit the tool's schema; none at all are an empty object.
+    /// Refuses arguments that do not fit the schema of `spec`; none at all are an empty object. `own`
+    /// is what the tool itself says of them ([`Tool::check`](manyhands_core::Tool::check)).
     pub(crate) async fn check(
         &self,
-        tool: &Arc<dyn Tool>,
+        spec: &ToolSpec,
         arguments: &mut Value,
+        own: impl FnOnce(&Value) -> Result<(), ToolError>,
     ) -> Result<(), ToolError> {
         if arguments.is_null() {
             *arguments = Value::Object(Map::new());
@@ -98,18 +103,19 @@ impl Validate {
             let message = "the arguments must be a JSON object with one key for each parameter";
             return Err(ToolError::new(ErrorCode::InvalidArguments, message));
         }
-        let spoken = tool.check(arguments);
-        let schema = self.schema(tool).await?;
+        let spoken = own(arguments);
+        let schema = self.schema(spec).await?;
         let taken = std::mem::take(arguments);
-        let (taken, checked) = fits(schema, tool.spec().input_schema.clone(), taken).await?;
+        let (taken, checked) = fits(schema, spec.input_schema.clone(), taken).await?;
+        // Put back before anything is refused: the audit records the arguments of a refusal too.
         *arguments = taken;
-        as_integers(&tool.spec().input_schema, arguments);
+        as_integers(&spec.input_schema, arguments);
         match (spoken, checked) {
             (spoken, Ok(())) => spoken,
             (Err(spoken), Err(problems)) => Err(joined(spoken, problems)),
             (Ok(()), Err(problems)) => Err(ToolError::problems(problems).hint(format!(
                 "see its parameters with `manyhands tools {}`",
-                tool.spec().name
+                spec.name
             ))),
         }
     }
@@ -190,6 +196,8 @@ fn problems(schema: &Schema, source: &Value, value: &Value) -> Result<(), Vec<Pr
         let message = message.to_owned();
         vec![Problem { parameter, message }]
     };
+    // Measured before it is validated: a validator cannot be interrupted, and `uniqueItems` or nested
+    // alternatives can take minutes.
     let cost = schema.cost(value).map_err(|why| whole(&why))?;
     if schema.validator.is_valid(value) {
         return Ok(());
@@ -268,8 +276,12 @@ fn values(value: &Value, most: usize) -> usize {
 impl Layer for Validate {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let tool = call.tool()?.clone();
-        self.check(&tool, &mut call.arguments).await?;
-        call.arguments = tool.canonical(std::mem::take(&mut call.arguments));
+        // No copy unless the caller holds the arguments too, as agents do.
+        let arguments = Arc::make_mut(&mut call.request.arguments);
+        let own = |arguments: &Value| tool.check(arguments);
+        self.check(tool.spec(), arguments, own).await?;
+        *arguments = tool.canonical(std::mem::take(arguments));
+        call.effects = tool.effects_of(arguments);
         next.run(call).await
     }
 }

@@ -2,7 +2,6 @@
 
 use manyhands_channels::ConnectionStatus;
 use manyhands_config::ChannelMode;
-use manyhands_core::ToolError;
 use manyhands_gateway::{Admitted, Credentials, Gateway};
 use manyhands_messaging::{Pair, Status};
 use manyhands_wire::{
@@ -46,7 +45,7 @@ pub(super) async fn answer(
         }
         Method::PairList => {
             let rows = gateway.chats().records().senders().await;
-            let rows = rows.map_err(|e| shape(manyhands_messaging::unkept(&e)))?;
+            let rows = rows.map_err(|e| shape(e.into()))?;
             let pairs = rows.into_iter().map(|row| PairEntry {
                 channel: row.channel,
                 sender_id: row.id,
@@ -165,5 +164,5 @@ async fn note(
     about: &str,
 ) -> Result<(), ErrorShape> {
     let noted = gateway.note(&asker.caller, method.name(), about).await;
-    noted.map_err(|e| shape(ToolError::internal(e.to_string())))
+    noted.map_err(|error| shape(error.into()))
 }

@@ -84,7 +84,7 @@ async fn note(
     agent: &AgentId,
 ) -> Result<(), ErrorShape> {
     let noted = gateway.note(&asker.caller, what, agent.as_str()).await;
-    noted.map_err(|error| shape(ToolError::internal(error.to_string())))
+    noted.map_err(|error| shape(error.into()))
 }
 
 fn agent(named: Option<String>) -> Result<AgentId, ErrorShape> {

@@ -49,7 +49,7 @@ impl Desk<'_> {
     async fn note(&self, what: &str, key: &SessionKey) -> Result<(), ErrorShape> {
         let noted = self.gateway.note(&self.asker.caller, what, key.as_str());
         let noted = noted.await;
-        noted.map_err(|e| shape(ToolError::internal(e.to_string())))
+        noted.map_err(|error| shape(error.into()))
     }
 
     pub(super) async fn list(

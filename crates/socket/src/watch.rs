@@ -129,7 +129,7 @@ impl Look {
         let main = AgentId::main();
         let verdict = gateway.path.authorize(Question {
             arguments: Some(&self.arguments),
-            effects: tool.effects_of(&self.arguments),
+            effects: tool.effects_of(&self.arguments, &catalogue),
             ..Question::available(&asker.caller, &main, tool.spec())
         });
         verdict.refused(tool.spec()).map(|verdict| verdict.decision)

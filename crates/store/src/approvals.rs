@@ -16,7 +16,7 @@ use crate::sql::{Sql, Statement, Tx};
 
 /// The owner's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum ApprovalDecision {
     /// Yes, and how far it reaches.
     Approve(ApprovalScope),
     /// No.
@@ -62,6 +62,8 @@ impl Approvals {
         let arguments = serde_json::to_string(&new.arguments)
             .map_err(|error| StoreError::invalid(format!("the arguments: {error}")))?;
         let mut tx = self.sql.begin().await?;
+        // An expired request still occupies the unique fingerprint; it is retired in the same transaction
+        // that may open its successor.
         let retire = Statement::new(
             "UPDATE approval SET state = 'expired'
              WHERE fingerprint = $1 AND expires <= $2 AND state IN ('pending', 'approved', 'denied')",
@@ -89,6 +91,8 @@ impl Approvals {
         .bind(new.expires)
         .bind(new.proposal.as_ref().map(ToString::to_string))
         .bind(new.taint.source().map(str::to_owned));
+        // Two equal calls at once share one request: the partial unique index lets only one insert win,
+        // and both read that row.
         let put = tx.run(insert).await?;
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE fingerprint = ", new.fingerprint.as_str())
@@ -107,14 +111,14 @@ impl Approvals {
     pub async fn decide(
         &self,
         id: ApprovalId,
-        decision: Decision,
+        decision: ApprovalDecision,
         message: Option<&str>,
         by: &str,
         now: Timestamp,
     ) -> Result<ApprovalRecord, StoreError> {
         let (state, scope) = match decision {
-            Decision::Approve(scope) => (ApprovalState::Approved, scope),
-            Decision::Deny => (ApprovalState::Denied, ApprovalScope::Once),
+            ApprovalDecision::Approve(scope) => (ApprovalState::Approved, scope),
+            ApprovalDecision::Deny => (ApprovalState::Denied, ApprovalScope::Once),
         };
         let mut tx = self.sql.begin().await?;
         let update = Statement::new(
@@ -127,6 +131,8 @@ impl Approvals {
         .bind(id.to_string())
         .bind(scope.word())
         .bind(message.map(str::to_owned));
+        // Conditional on `pending`: of two answers at the same time only the first counts, and an answer
+        // that comes after the expiry changes nothing.
         let changed = tx.run(update).await?;
         let found = find(&mut tx, id, now).await?;
         if changed == 0 {
@@ -164,6 +170,7 @@ impl Approvals {
         )
         .bind(id.to_string())
         .bind(now);
+        // Only while pending: a decision that was made meanwhile stands.
         let withdrawn = self.sql.run(update).await? == 1;
         if withdrawn {
             self.changes.note();
@@ -185,6 +192,7 @@ impl Approvals {
         .bind(call.to_string())
         .bind(id.to_string())
         .bind(now);
+        // One conditional update rather than read and write: two calls cannot both use one approval.
         let used = self.sql.run(update).await? == 1;
         if used {
             self.changes.note();
@@ -215,6 +223,8 @@ impl Approvals {
             Some(state @ (ApprovalState::Used | ApprovalState::Withdrawn)) => {
                 select.then_with(" AND state = ", state.word())
             }
+            // Rows are marked as expired only now and then; the clock decides, so that a list never shows an
+            // overdue request as open.
             Some(ApprovalState::Expired) => select
                 .then_with(
                     " AND (state = 'expired' OR (state NOT IN ('used', 'withdrawn') AND expires <= ",
@@ -364,7 +374,7 @@ mod tests {
         approvals
             .decide(
                 asked.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "owner",
                 NOW,
@@ -395,7 +405,7 @@ mod tests {
         let approvals = opened(&home).await;
         let asked = approvals.open_or_find(&question("f"), NOW).await.unwrap();
         let denied = approvals
-            .decide(asked.id, Decision::Deny, None, "anna", NOW)
+            .decide(asked.id, ApprovalDecision::Deny, None, "anna", NOW)
             .await
             .unwrap();
         assert_eq!(
@@ -405,7 +415,7 @@ mod tests {
         let error = approvals
             .decide(
                 asked.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "bert",
                 NOW,
@@ -423,7 +433,7 @@ mod tests {
         let again = approvals.open_or_find(&question("f"), NOW).await.unwrap();
         assert_eq!(again, denied, "a no holds until it expires");
         let missing = approvals
-            .decide(ids().next(), Decision::Deny, None, "anna", NOW)
+            .decide(ids().next(), ApprovalDecision::Deny, None, "anna", NOW)
             .await;
         assert!(matches!(missing, Err(StoreError::NotFound { .. })));
     }
@@ -437,7 +447,7 @@ mod tests {
         approvals
             .decide(
                 agreed.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "owner",
                 NOW,
@@ -447,7 +457,7 @@ mod tests {
         let late = approvals
             .decide(
                 stale.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "owner",
                 LATER,
@@ -496,7 +506,7 @@ mod tests {
         assert!(!approvals.withdraw(id, Timestamp(2)).await.unwrap());
         let late = approvals.decide(
             id,
-            Decision::Approve(ApprovalScope::Once),
+            ApprovalDecision::Approve(ApprovalScope::Once),
             None,
             "o",
             Timestamp(3),
@@ -513,7 +523,7 @@ mod tests {
         approvals
             .decide(
                 second.id,
-                Decision::Approve(ApprovalScope::Once),
+                ApprovalDecision::Approve(ApprovalScope::Once),
                 None,
                 "o",
                 Timestamp(5),

@@ -20,7 +20,7 @@ pub enum Bucket {
 
 /// How much may be kept: bytes, and numbers of artifacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct ArtifactQuota {
     /// Bytes of one artifact.
     pub one: u64,
     /// Bytes of all artifacts of an agent.
@@ -35,7 +35,7 @@ pub struct Room {
     pub caller_files: u64,
 }
 
-impl Room {
+impl ArtifactQuota {
     /// As much as the disk holds.
     pub const ENDLESS: Self = Self {
         one: u64::MAX,
@@ -65,7 +65,7 @@ pub struct NewArtifact {
     /// When it may be removed.
     pub expires: Option<Timestamp>,
     /// How much may be kept.
-    pub room: Room,
+    pub room: ArtifactQuota,
 }
 
 /// What is known of an artifact.

@@ -24,7 +24,7 @@ use object_store::{GetOptions, GetRange};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::artifact_record::{
-    ArtifactFilter, ArtifactRecord, Bucket, COLUMNS, NewArtifact, Room, record,
+    ArtifactFilter, ArtifactQuota, ArtifactRecord, Bucket, COLUMNS, NewArtifact, record,
 };
 use crate::blobs::Blobs;
 use crate::error::StoreError;
@@ -32,7 +32,7 @@ use crate::sql::{Sql, Statement, Tx};
 
 pub(crate) use self::bytes::FOLDER;
 use self::bytes::{Written, location};
-use self::usage::Used;
+use self::usage::ArtifactUsage;
 
 /// Expired artifacts removed per transaction.
 const SWEEP: i64 = 500;
@@ -86,7 +86,7 @@ impl Artifacts {
         content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
     ) -> Result<ArtifactRecord, StoreError> {
         let used = match new.room {
-            Room::ENDLESS => Used::default(),
+            ArtifactQuota::ENDLESS => ArtifactUsage::default(),
             _ => self.used(new.agent.as_str(), &new.caller).await?,
         };
         let id: ArtifactId = self.ids.next();
@@ -118,15 +118,15 @@ impl Artifacts {
         &self,
         record: &ArtifactRecord,
         bucket: &Bucket,
-        room: &Room,
+        room: &ArtifactQuota,
         written: Written,
     ) -> Result<(), StoreError> {
         let size = i64::try_from(record.size).map_err(|_| StoreError::Full)?;
         let _turn = self.turn.lock().await;
         let mut tx = self.sql.begin().await?;
-        if *room != Room::ENDLESS {
+        if *room != ArtifactQuota::ENDLESS {
             let select = usage::select(record.agent.as_str(), &record.caller);
-            let used = Used::of(&tx.all(select).await?)?;
+            let used = ArtifactUsage::of(&tx.all(select).await?)?;
             if let Err(full) = used.admit(record, room) {
                 tx.abandon().await;
                 return Err(full);
@@ -277,7 +277,7 @@ impl Artifacts {
                 .then_with(" WHERE blob = ", id.to_string())
                 .then(" LIMIT 1");
             if self.sql.one(named).await?.is_none() {
-                tracing::info!(%id, "bytes of an artifact that was never finished are removed");
+                tracing::info!(event = "artifact_orphan_removed", %id, "removing the bytes of an artifact that was never finished");
                 self.forget_bytes(vec![id]).await?;
             }
         }

@@ -1,16 +1,18 @@
-//! The one error of this crate. Each kind is one the caller would treat differently.
+//! The error of this crate. Each variant is one that callers treat differently.
 
 use std::fmt::Display;
 use std::io;
 
-/// What went wrong in the store. The group commit tells one failure to many
-/// callers, so the error can be cloned.
+use manyhands_core::{ErrorCode, ToolError};
+
+/// What went wrong in the store. Cloneable, because one failed group commit is reported to every
+/// caller whose write was in the group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// No room is left on the disk; nothing was written.
     #[error("the disk is full: free some space and try again")]
     Full,
-    /// More than the owner lets be kept; nothing was written.
+    /// A configured limit is exceeded; nothing was written.
     #[error("{what}")]
     Limit {
         /// Which limit, and what to do.
@@ -28,19 +30,19 @@ pub enum StoreError {
         /// How much is left, which setting decides, and what to do.
         what: String,
     },
-    /// Somebody else changed it meanwhile.
+    /// It was changed concurrently.
     #[error("{what} changed meanwhile: read it again and repeat the change")]
     Changed {
         /// What changed.
         what: String,
     },
-    /// It is not there.
+    /// It does not exist.
     #[error("{what} does not exist")]
     NotFound {
         /// What is missing.
         what: String,
     },
-    /// It is there already.
+    /// It already exists.
     #[error("{what} already exists")]
     Exists {
         /// What is in the way.
@@ -63,7 +65,7 @@ pub enum StoreError {
     /// Another process holds the home.
     #[error("this home is in use by {by}: stop it first or choose another --home")]
     Locked {
-        /// Who holds it: its process id and address.
+        /// The holder: its process id and address.
         by: String,
     },
     /// The database was made by a newer version, or by a changed one.
@@ -72,7 +74,7 @@ pub enum StoreError {
         /// What does not fit, and what to do.
         what: String,
     },
-    /// The passphrase is missing, wrong, or not wanted.
+    /// The passphrase is missing, wrong or unexpected.
     #[error("{what}")]
     Passphrase {
         /// Which of these, and what to do.
@@ -96,21 +98,21 @@ pub enum StoreError {
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
-    /// The file system refused.
+    /// A file system operation failed.
     #[error("{what}: {detail}")]
     Io {
         /// What was attempted.
         what: String,
-        /// The kind of refusal.
+        /// The kind of error.
         kind: io::ErrorKind,
-        /// The operating system's words.
+        /// The operating system's message.
         detail: String,
     },
-    /// The database refused.
-    #[error("the database refused: {0}")]
+    /// A database operation failed.
+    #[error("database error: {0}")]
     Database(String),
-    /// The blob store refused.
-    #[error("the blob store refused: {0}")]
+    /// A blob operation failed.
+    #[error("blob store error: {0}")]
     Blobs(String),
 }
 
@@ -137,6 +139,38 @@ impl StoreError {
 
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::Invalid { what: what.into() }
+    }
+}
+
+/// The one mapping from storage failures to tool errors: every interface reports the same failure
+/// with the same code.
+impl From<StoreError> for ToolError {
+    fn from(error: StoreError) -> Self {
+        Self::new(code(&error), error.to_string())
+    }
+}
+
+fn code(error: &StoreError) -> ErrorCode {
+    match error {
+        StoreError::Full | StoreError::LowSpace { .. } => ErrorCode::StorageFull,
+        StoreError::Quota { .. } => ErrorCode::BudgetExceeded,
+        StoreError::Limit { .. } => ErrorCode::TooLarge,
+        StoreError::NotFound { .. } => ErrorCode::NotFound,
+        StoreError::Changed { .. } | StoreError::Exists { .. } | StoreError::Settled { .. } => {
+            ErrorCode::Conflict
+        }
+        StoreError::Invalid { .. } | StoreError::Escape { .. } => ErrorCode::InvalidArguments,
+        // Nothing is wrong with the call: chats and agents retry it, as they do while the database is busy.
+        StoreError::Busy
+        | StoreError::Closed
+        | StoreError::Locked { .. }
+        | StoreError::Io { .. }
+        | StoreError::Database(_)
+        | StoreError::Blobs(_) => ErrorCode::Unavailable,
+        // Retrying cannot help: somebody has to repair the home first.
+        StoreError::Corrupt { .. } | StoreError::Schema { .. } | StoreError::Passphrase { .. } => {
+            ErrorCode::Internal
+        }
     }
 }
 
@@ -171,5 +205,65 @@ mod tests {
         let other = io::Error::from_raw_os_error(13);
         let shown = StoreError::io("writing a.md", &other).to_string();
         assert!(shown.starts_with("writing a.md: "), "{shown}");
+        let over_quota = io::Error::from_raw_os_error(122); // EDQUOT
+        assert_eq!(
+            StoreError::io("writing a.md", &over_quota),
+            StoreError::Full
+        );
+    }
+
+    #[test]
+    fn every_failure_has_one_code() {
+        let what = || "x".to_owned();
+        for (error, code) in [
+            (StoreError::Full, ErrorCode::StorageFull),
+            (
+                StoreError::LowSpace { what: what() },
+                ErrorCode::StorageFull,
+            ),
+            (
+                StoreError::Quota { what: what() },
+                ErrorCode::BudgetExceeded,
+            ),
+            (StoreError::Limit { what: what() }, ErrorCode::TooLarge),
+            (StoreError::NotFound { what: what() }, ErrorCode::NotFound),
+            (StoreError::Changed { what: what() }, ErrorCode::Conflict),
+            (StoreError::Exists { what: what() }, ErrorCode::Conflict),
+            (
+                StoreError::Settled {
+                    what: what(),
+                    state: what(),
+                },
+                ErrorCode::Conflict,
+            ),
+            (
+                StoreError::Invalid { what: what() },
+                ErrorCode::InvalidArguments,
+            ),
+            (
+                StoreError::Escape { what: what() },
+                ErrorCode::InvalidArguments,
+            ),
+            (StoreError::Busy, ErrorCode::Unavailable),
+            (StoreError::Closed, ErrorCode::Unavailable),
+            (StoreError::Locked { by: what() }, ErrorCode::Unavailable),
+            (
+                StoreError::Io {
+                    what: what(),
+                    kind: io::ErrorKind::Other,
+                    detail: what(),
+                },
+                ErrorCode::Unavailable,
+            ),
+            (StoreError::Database(what()), ErrorCode::Unavailable),
+            (StoreError::Blobs(what()), ErrorCode::Unavailable),
+            (StoreError::Corrupt { what: what() }, ErrorCode::Internal),
+            (StoreError::Schema { what: what() }, ErrorCode::Internal),
+            (StoreError::Passphrase { what: what() }, ErrorCode::Internal),
+        ] {
+            let message = error.to_string();
+            let told = ToolError::from(error);
+            assert_eq!((told.code, told.message), (code, message));
+        }
     }
 }

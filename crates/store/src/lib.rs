@@ -1,14 +1,14 @@
-//! What must not be lost: records, blobs, secrets and the audit, in one home folder.
+//! Durable storage: records, blobs, secrets and the audit, in one home folder.
 //!
-//! Nothing here knows why a thing is kept. [`Store`] opens a home and hands out:
+//! Nothing here knows business rules. [`Store`] opens a home and provides:
 //!
 //! - [`Tokens`], [`Nodes`], [`Approvals`], [`Artifacts`]: records in one SQL text for SQLite and PostgreSQL
 //! - [`Blobs`]: bytes under a path, in a folder today and in S3 tomorrow
 //! - [`Vault`]: secrets, encrypted at rest
-//! - [`Audit`]: what was done, append-only and hash-chained
+//! - [`Audit`]: the record of all calls, append-only and hash-chained
 //!
-//! Beside it, [`HomeLock`] keeps a second daemon out, and [`backup()`] and [`restore()`] carry
-//! a whole home in one file.
+//! [`HomeLock`] prevents a second daemon on the same home, and [`backup()`] and [`restore()`] copy a
+//! whole home into one file and back.
 
 mod approval_record;
 mod approvals;
@@ -43,12 +43,14 @@ mod tokens;
 mod vault;
 
 pub use approval_record::{ApprovalRecord, ApprovalScope, ApprovalState, NewApproval};
-pub use approvals::{ApprovalFilter, Approvals, Decision};
-pub use artifact_record::{ArtifactFilter, ArtifactRecord, Bucket, ChatRecord, NewArtifact, Room};
+pub use approvals::{ApprovalDecision, ApprovalFilter, Approvals};
+pub use artifact_record::{
+    ArtifactFilter, ArtifactQuota, ArtifactRecord, Bucket, ChatRecord, NewArtifact,
+};
 pub use artifacts::Artifacts;
 pub use audit::{
     Audit, AuditEntry, AuditFilter, AuditKind, AuditProblem, AuditRecord, AuditStatus, CallCounts,
-    CountBy, Durability, MAX_SUMMARY, Retention, Verdict, VerifyFrom,
+    ChainVerdict, CountBy, Durability, MAX_SUMMARY, Retention, VerifyFrom,
 };
 pub use backup::{
     Backup, BackupSummary, Overwrite, Restore, RestoreSummary, Staged, backup, restore, stage,
@@ -56,13 +58,13 @@ pub use backup::{
 pub use blobs::{BlobStore, Blobs, Disk, blob_path};
 pub use changes::Changes;
 pub use chats::{
-    Backlog, ChatRow, Chats, InboxRow, InboxState, Lost, NewInbound, NewOutbound, OutboxRow,
-    OutboxState, Promise, SendEnd, SenderRow, SenderState,
+    Backlog, ChatRow, Chats, InboxRow, InboxState, NewInbound, NewOutbound, OutboxCounts,
+    OutboxKey, OutboxRow, OutboxState, Promise, SendEnd, SenderRow, SenderState,
 };
 pub use collections::{
-    CollectionKind, CollectionRecord, CollectionRoom, Collections, DataRow, Document, Filter,
-    FilterError, Grant, Level, NewDocument, NewRow, Passage, RowQuery, Rows, Sort, StoredFile,
-    UnknownWord, VaultEntry,
+    CollectionKind, CollectionRecord, CollectionRoom, Collections, DataRow, Filter, FilterError,
+    Grant, KnowledgeDocument, Level, NewDocument, NewRow, Passage, RowQuery, Rows, Sort,
+    StoredFile, UnknownWord, VaultEntry,
 };
 pub use connections::{ConnectionKind, ConnectionRecord, ConnectionStatus, Connections};
 pub use continuations::Continuations;
@@ -72,14 +74,17 @@ pub use cron::{
 };
 pub use error::StoreError;
 pub use lock::{Holder, HomeLock};
-pub use memory::{Behind, Mark, Memory, MemoryScope, Piece, PieceSource, Recalled, Unread};
+pub use memory::{
+    IndexMark, Memory, MemoryHit, MemoryScope, PendingIndex, Piece, PieceSource, UnindexedSession,
+};
 pub use nodes::{NodeNews, NodeRecord, Nodes};
-pub use pins::{Pin, Pins, Said};
+pub use pins::{Pin, PinnedDefinition, Pins};
 pub use provenance::{ObjectKind, Provenance, TaintMark};
 pub use quota::{Charge, DiskSpace, DiskWatch, Quotas, charged_to};
 pub use sessions::{
-    Act, AgentMail, AgentMessage, CallRecord, CallState, Deleted, Entry, Full, SessionRecord,
-    Sessions, Taken, TurnEnd, TurnRecord, TurnState, Usage, UsageRow, archive_folder,
+    AgentMail, AgentMessage, CallRecord, CallState, Deleted, Enqueued, MailboxFull, SessionChange,
+    SessionRecord, Sessions, TranscriptEntry, TurnEnd, TurnRecord, TurnState, Usage, UsageRow,
+    archive_folder,
 };
 pub use sql::Inspection;
 pub use store::Store;
@@ -87,5 +92,5 @@ pub use token_text::{MintedToken, TokenHash, mint_token, parse_token};
 pub use tokens::{TokenRecord, Tokens};
 pub use vault::Vault;
 
-/// The words of the blob store, for those who use it.
+/// The blob store's API.
 pub use object_store;

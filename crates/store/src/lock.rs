@@ -54,6 +54,8 @@ impl HomeLock {
         if !home.is_dir() {
             home::private_dir(home)?;
         }
+        // Never truncated or removed: the lock belongs to the inode, and a second file of the same name
+        // would be a second lock.
         let file = OpenOptions::new()
             .read(true)
             .write(true)

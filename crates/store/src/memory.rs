@@ -83,7 +83,7 @@ impl Piece {
 
 /// A piece that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recalled {
+pub struct MemoryHit {
     /// The piece.
     pub piece: Piece,
     /// Whether the session's model is still shown it.
@@ -113,7 +113,7 @@ pub enum MemoryScope {
 
 /// How far pieces are taken of something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub struct IndexMark {
     /// Of what: the id of a session, or the key of a blob.
     pub what: String,
     /// Of a session: the number of the next entry.
@@ -122,7 +122,7 @@ pub struct Mark {
     pub version: String,
 }
 
-impl Mark {
+impl IndexMark {
     /// A session is read up to, and without, the entry `next_seq`.
     pub fn session(id: &str, next_seq: i64) -> Self {
         Self {
@@ -144,7 +144,7 @@ impl Mark {
 
 /// A session of which more was said than pieces were taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Behind {
+pub struct UnindexedSession {
     /// Its key.
     pub key: String,
     /// Its id.
@@ -159,7 +159,7 @@ pub struct Behind {
 
 /// What changed and was not read yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Unread {
+pub struct PendingIndex {
     /// Keys of sessions.
     pub sessions: BTreeSet<String>,
     /// Keys of archives.
@@ -168,7 +168,7 @@ pub struct Unread {
     pub all: bool,
 }
 
-impl Unread {
+impl PendingIndex {
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         !self.all && self.sessions.is_empty() && self.archives.is_empty()
@@ -177,25 +177,25 @@ impl Unread {
 
 /// Remembers what changed, so that nobody has to look for it.
 #[derive(Debug, Default)]
-pub(crate) struct News {
-    unread: Mutex<Unread>,
+pub(crate) struct IndexBacklog {
+    unread: Mutex<PendingIndex>,
     came: Notify,
     reading: tokio::sync::Mutex<()>,
     whole: AtomicBool,
 }
 
-impl News {
-    fn unread(&self) -> MutexGuard<'_, Unread> {
+impl IndexBacklog {
+    fn unread(&self) -> MutexGuard<'_, PendingIndex> {
         self.unread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, set: impl FnOnce(&mut Unread) -> &mut BTreeSet<String>, what: &str) {
+    fn note(&self, set: impl FnOnce(&mut PendingIndex) -> &mut BTreeSet<String>, what: &str) {
         let mut unread = self.unread();
         let all = unread.sessions.len() + unread.archives.len() >= MAX_UNREAD;
         if all {
-            *unread = Unread {
+            *unread = PendingIndex {
                 all: true,
-                ..Unread::default()
+                ..PendingIndex::default()
             };
         } else if !unread.all {
             set(&mut unread).insert(what.to_owned());
@@ -213,11 +213,11 @@ impl News {
 #[derive(Debug, Clone)]
 pub struct Memory {
     sql: Sql,
-    news: Arc<News>,
+    news: Arc<IndexBacklog>,
 }
 
 impl Memory {
-    pub(crate) fn new(sql: Sql, news: Arc<News>) -> Self {
+    pub(crate) fn new(sql: Sql, news: Arc<IndexBacklog>) -> Self {
         Self { sql, news }
     }
 
@@ -227,12 +227,12 @@ impl Memory {
     }
 
     /// What changed since this was last asked.
-    pub fn take_unread(&self) -> Unread {
+    pub fn take_unread(&self) -> PendingIndex {
         std::mem::take(&mut *self.news.unread())
     }
 
     /// Puts back what could not be read, for the next time.
-    pub fn put_back(&self, left: Unread) {
+    pub fn put_back(&self, left: PendingIndex) {
         let mut unread = self.news.unread();
         unread.all |= left.all;
         unread.sessions.extend(left.sessions);
@@ -260,7 +260,11 @@ impl Memory {
     }
 
     /// Sessions of which more was said than was read, of all or only these.
-    pub async fn behind(&self, key: Option<&str>, limit: u32) -> Result<Vec<Behind>, StoreError> {
+    pub async fn behind(
+        &self,
+        key: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<UnindexedSession>, StoreError> {
         let mut select = Statement::new(
             "SELECT s.key AS key, s.id AS id, s.agent AS agent, s.next_seq AS next_seq,
                  COALESCE(m.next_seq, 0) AS done
@@ -273,7 +277,7 @@ impl Memory {
         let select = select.then_with(" LIMIT ", i64::from(limit));
         let rows = self.sql.all(select).await?;
         let behind = |row: &Row| {
-            Ok(Behind {
+            Ok(UnindexedSession {
                 key: row.text("key")?,
                 id: row.text("id")?,
                 agent: row.parsed("agent")?,
@@ -306,7 +310,7 @@ impl Memory {
 
     /// Takes pieces of a conversation. Those that are there already stay, and are now found under
     /// the number of the later one.
-    pub async fn add(&self, mark: &Mark, pieces: &[Piece]) -> Result<(), StoreError> {
+    pub async fn add(&self, mark: &IndexMark, pieces: &[Piece]) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
         for piece in pieces {
             put(&mut tx, piece).await?;
@@ -320,7 +324,7 @@ impl Memory {
         &self,
         agent: &AgentId,
         place: &str,
-        mark: Option<&Mark>,
+        mark: Option<&IndexMark>,
         key: &str,
         pieces: &[Piece],
     ) -> Result<(), StoreError> {
@@ -373,12 +377,12 @@ impl Memory {
         question: &str,
         scope: &MemoryScope,
         limit: u32,
-    ) -> Result<Vec<Recalled>, StoreError> {
+    ) -> Result<Vec<MemoryHit>, StoreError> {
         let asked = words::words(question);
         if asked.is_empty() {
             return Ok(Vec::new());
         }
-        for wanted in [words::Wanted::All, words::Wanted::Any] {
+        for wanted in [words::MatchWords::All, words::MatchWords::Any] {
             let owners = scope.owners();
             let text = words::question(&asked, &owners, wanted);
             let rows = self.sql.all(select(text, scope, limit)).await?;
@@ -429,8 +433,8 @@ fn select(text: String, scope: &MemoryScope, limit: u32) -> Statement {
         .then_with(" LIMIT ", i64::from(limit))
 }
 
-fn recalled(row: &Row) -> Result<Recalled, StoreError> {
-    Ok(Recalled {
+fn recalled(row: &Row) -> Result<MemoryHit, StoreError> {
+    Ok(MemoryHit {
         piece: Piece {
             agent: row.parsed("agent")?,
             source: match row.text("source")?.as_str() {
@@ -449,7 +453,7 @@ fn recalled(row: &Row) -> Result<Recalled, StoreError> {
     })
 }
 
-fn marked(mark: &Mark) -> Statement {
+fn marked(mark: &IndexMark) -> Statement {
     Statement::new(
         "INSERT INTO memory_mark (what, next_seq, version) VALUES ($1, $2, $3)
          ON CONFLICT (what) DO UPDATE SET next_seq = excluded.next_seq, version = excluded.version",

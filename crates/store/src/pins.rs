@@ -7,7 +7,7 @@ use crate::sql::{Row, Sql, Statement};
 
 /// A definition and its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct PinnedDefinition {
     /// The hash over what a model sees.
     pub hash: String,
     /// The whole, as JSON.
@@ -20,9 +20,9 @@ pub struct Pin {
     /// Its name there.
     pub name: String,
     /// What was taken on; nothing when it has been held since it appeared.
-    pub taken: Option<Said>,
+    pub taken: Option<PinnedDefinition>,
     /// What it says now and nobody has taken on.
-    pub held: Option<Said>,
+    pub held: Option<PinnedDefinition>,
     /// Whether the server named it the last time it was asked. What is gone stays on record: coming
     /// back in another shape is a change like any other.
     pub present: bool,
@@ -93,11 +93,11 @@ fn delete(server: &str) -> Statement {
 }
 
 fn pin(row: &Row) -> Result<Pin, StoreError> {
-    let said = |hash: &str, definition: &str| -> Result<Option<Said>, StoreError> {
+    let said = |hash: &str, definition: &str| -> Result<Option<PinnedDefinition>, StoreError> {
         let (hash, definition) = (row.text_or_null(hash)?, row.text_or_null(definition)?);
         Ok(hash
             .zip(definition)
-            .map(|(hash, definition)| Said { hash, definition }))
+            .map(|(hash, definition)| PinnedDefinition { hash, definition }))
     };
     Ok(Pin {
         name: row.text("name")?,

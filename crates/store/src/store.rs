@@ -1,4 +1,4 @@
-//! Everything that is kept, behind one handle.
+//! One handle for everything that is stored.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::vault::{FirstUse, Vault, VaultKey};
 /// Where archives of conversations are, among the blobs.
 const ARCHIVES: &str = "archives";
 
-/// Everything a home keeps. Cheap to clone.
+/// The contents of a home. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -79,6 +79,7 @@ impl Store {
         match Self::assemble(home, sql.clone(), clock, ids, passphrase).await {
             Ok(store) => Ok(store),
             Err(error) => {
+                // The pool holds the file open; a home that failed to open must be free for the next attempt.
                 sql.close().await;
                 Err(error)
             }
@@ -184,7 +185,7 @@ impl Store {
         &self.inner.mail
     }
 
-    /// Questions to the owner.
+    /// Approval requests.
     pub fn approvals(&self) -> &Approvals {
         &self.inner.approvals
     }
@@ -199,7 +200,7 @@ impl Store {
         &self.inner.collections
     }
 
-    /// What was said in conversations and is no longer shown: the blobs below `archives/`.
+    /// Archived parts of conversations: the blobs below `archives/`.
     pub fn archives(&self) -> &Blobs {
         &self.inner.archives
     }
@@ -225,18 +226,18 @@ impl Store {
         &self.inner.vault
     }
 
-    /// What was done.
+    /// The audit.
     pub fn audit(&self) -> &Audit {
         &self.inner.audit
     }
 
-    /// Plays a full disk: no page more than so many above the present, or no limit.
+    /// Simulates a full disk: at most `more` pages above the current size, or no limit.
     #[cfg(test)]
     pub(crate) async fn limit_pages(&self, more: Option<i64>) {
         self.inner.sql.limit_pages(more).await;
     }
 
-    /// Whether the database answers.
+    /// Fails if the database does not answer.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.inner
             .sql
@@ -245,13 +246,15 @@ impl Store {
             .map(drop)
     }
 
-    /// Looks at every page of the database, for so long at most.
+    /// Checks every page of the database, for at most `within`.
     pub async fn inspect(&self, within: Duration) -> Result<Inspection, StoreError> {
         inspect(&self.inner.home.join(DATABASE), within).await
     }
 
     /// Writes what is queued and closes the database. Every clone is closed with it.
     pub async fn close(&self) -> Result<(), StoreError> {
+        // The audit first: its writer still needs the database. Its error is reported only after everything
+        // is closed.
         let audit = self.inner.audit.close().await;
         self.inner.sql.close().await;
         audit
@@ -265,7 +268,7 @@ fn open_blobs(home: &Path) -> Result<Blobs, StoreError> {
     let jail = disk.root().clone();
     tokio::task::spawn_blocking(move || {
         if let Err(error) = jail.sweep_temporaries() {
-            tracing::warn!(%error, "half-written blobs could not be swept");
+            tracing::warn!(event = "blob_sweep_failed", %error, "failed to remove half-written blobs; the next start repeats it");
         }
     });
     Ok(Arc::new(disk))

@@ -42,6 +42,7 @@ pub struct TokenRecord {
 impl TokenRecord {
     /// Whether `hash` is this token's, in time that does not depend on how close it is.
     pub fn has_hash(&self, hash: &TokenHash) -> bool {
+        // In constant time: the comparison must not reveal how much of a guessed hash was right.
         self.hash.ct_eq(hash).into()
     }
 
@@ -111,6 +112,7 @@ impl Tokens {
             Statement::new("UPDATE token SET revoked = COALESCE(revoked, $1) WHERE id = $2")
                 .bind(now)
                 .bind(id.to_string());
+        // `COALESCE`: revoking twice keeps the first time, which is the one that matters later.
         match self.sql.run(update).await? {
             0 => Err(StoreError::not_found(format!("token {id}"))),
             _ => Ok(()),
@@ -122,6 +124,7 @@ impl Tokens {
         if used.is_empty() {
             return Ok(());
         }
+        // Uses are collected in memory and written together: an fsync for every request would dominate it.
         let mut tx = self.sql.begin().await?;
         for (id, at) in used {
             let update = Statement::new(

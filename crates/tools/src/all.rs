@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
 use manyhands_agent_services::{People, Post, Thinkers};
 use manyhands_config::Tools;
@@ -65,7 +64,7 @@ pub struct Families {
 
 impl Families {
     /// All tools that are switched on.
-    pub fn catalogue(&self, settings: &LiveSettings, all: &Arc<ArcSwap<Catalogue>>) -> Catalogue {
+    pub fn catalogue(&self, settings: &LiveSettings) -> Catalogue {
         let switches = &settings.current().tools;
         let minds = MindGround {
             minds: self.minds.clone(),
@@ -87,7 +86,7 @@ impl Families {
         });
         let tool = tool::tools(switches, &self.host, &self.web, &minds);
         let unified = unified::tools(switches, &self.host, &self.web, &minds, &self.chats);
-        let gateway = gateway::tools(&gateway::Ground {
+        let ground = gateway::Ground {
             shelf: &self.shelf,
             resources: &self.resources,
             connections: &self.connections,
@@ -96,8 +95,8 @@ impl Families {
             finder: &self.finder,
             scripts: &self.scripts,
             settings,
-            catalogue: all,
-        });
+        };
+        let gateway = gateway::tools(&ground);
         let mut catalogue = Catalogue::default();
         for name in switched_off(switches) {
             catalogue.disable(name);
@@ -107,6 +106,9 @@ impl Families {
                 .add(tool)
                 .expect("built-in tools have names of their own");
         }
+        catalogue
+            .add_forwarder(gateway::forwarder(&ground))
+            .expect("built-in tools have names of their own");
         catalogue
     }
 }

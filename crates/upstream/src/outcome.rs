@@ -4,13 +4,14 @@ use manyhands_core::{ContentBlock, ErrorCode, Outcome, ToolError};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-/// A server's result as ours: the structured value where there is one, else what its texts say.
-pub fn outcome(result: Value) -> Result<Outcome, ToolError> {
+/// A server's result as ours: the structured value if there is one, else its text content. The
+/// unchanged result is included only if `raw`, for a caller that forwards it.
+pub fn outcome(result: Value, raw: bool) -> Result<Outcome, ToolError> {
     let content = result["content"].as_array().cloned().unwrap_or_default();
     if result["isError"] == true {
         let said = texts(&content).join("\n");
         let said = if said.is_empty() {
-            "the server says that it failed".to_owned()
+            "the server reported a failure without a message".to_owned()
         } else {
             said
         };
@@ -34,7 +35,7 @@ pub fn outcome(result: Value) -> Result<Outcome, ToolError> {
     Ok(Outcome {
         value,
         blocks,
-        raw: Some(result),
+        raw: raw.then_some(result),
         ..Outcome::default()
     })
 }
@@ -67,9 +68,10 @@ mod tests {
 
     #[track_caller]
     fn check(result: Value, value: Value) {
-        let outcome = outcome(result.clone()).unwrap();
-        assert_eq!(outcome.value, value);
-        assert_eq!(outcome.raw, Some(result));
+        for (raw, expect) in [(true, Some(&result)), (false, None)] {
+            let outcome = outcome(result.clone(), raw).unwrap();
+            assert_eq!((&outcome.value, outcome.raw.as_ref()), (&value, expect));
+        }
     }
 
     #[test]
@@ -101,6 +103,7 @@ mod tests {
     fn an_error_says_what_the_server_said() {
         let error = outcome(
             json!({ "isError": true, "content": [{ "type": "text", "text": "no such repo" }] }),
+            false,
         );
         let error = error.unwrap_err();
         assert_eq!(

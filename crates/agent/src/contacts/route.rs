@@ -1,6 +1,6 @@
 //! Where a message to a contact goes.
 
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 
 use super::profile::Profile;
 use crate::todo::reference::is_chat_number;
@@ -151,7 +151,7 @@ fn hinted(profile: &Profile, hint: &str) -> Result<Target, RouteError> {
 }
 
 /// Whether a message would go to whoever is talking, or into the chat they are talking in.
-pub fn is_speaking(profile: &Profile, target: &Target, place: &Place) -> bool {
+pub fn is_speaking(profile: &Profile, target: &Target, place: &ChatRef) -> bool {
     let here = place.channel == target.channel && place.chat == target.chat;
     let sender = place.sender.as_deref().unwrap_or_default();
     let own = match place.channel.as_str() {
@@ -271,9 +271,9 @@ mod tests {
     fn whoever_is_talking_is_told_from_everybody_else() {
         let alice = alice();
         let target = route(&alice, None).unwrap();
-        let place = |channel: &str, chat: &str, sender: &str| Place {
+        let place = |channel: &str, chat: &str, sender: &str| ChatRef {
             sender: Some(sender.to_owned()),
-            ..Place::dm(channel, "default", chat)
+            ..ChatRef::dm(channel, "default", chat)
         };
         assert!(is_speaking(
             &alice,

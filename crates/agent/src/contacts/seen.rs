@@ -1,6 +1,6 @@
 //! Who was seen in a chat, and what that says of a contact.
 
-use manyhands_core::{Place, Timestamp};
+use manyhands_core::{ChatRef, Timestamp};
 
 use super::profile::Profile;
 use crate::todo::one_line;
@@ -34,7 +34,7 @@ pub struct Seen {
 
 impl Seen {
     /// Whoever spoke in a place; `None` when the platform does not say who.
-    pub fn in_place(place: &Place) -> Option<Self> {
+    pub fn in_place(place: &ChatRef) -> Option<Self> {
         Some(Self {
             channel: place.channel.clone(),
             user: Some(place.sender.clone()?),

@@ -12,7 +12,7 @@ use manyhands_llm::{
     Arguments, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
     StopReason, ToolCall, Usage,
 };
-use manyhands_store::{Entry, Store};
+use manyhands_store::{Store, TranscriptEntry};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -253,7 +253,7 @@ impl Invoke for Tools {
             _ => {}
         }
         Ok(Outcome::value(
-            json!({ "did": request.tool, "with": request.arguments }),
+            json!({ "did": request.tool, "with": *request.arguments }),
         ))
     }
 
@@ -493,7 +493,7 @@ impl Fixture {
         }
     }
 
-    pub(super) async fn entries(&self) -> Vec<Entry> {
+    pub(super) async fn entries(&self) -> Vec<TranscriptEntry> {
         let session = self.minds.get(&key()).await.unwrap();
         self.store
             .sessions()

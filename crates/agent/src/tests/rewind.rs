@@ -85,7 +85,7 @@ impl crate::Minds {
         let memory = self.memory();
         let scope = manyhands_store::MemoryScope::All;
         let found = memory.search(words, &scope, 10).await.unwrap();
-        let place = |one: manyhands_store::Recalled| match one.shown {
+        let place = |one: manyhands_store::MemoryHit| match one.shown {
             true => "session".to_owned(),
             false => "archive".to_owned(),
         };

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use manyhands_core::{CallContext, Caller, ErrorCode, Pattern, Progress, Taint};
+use manyhands_core::{CallContext, CallRequest, Caller, ErrorCode, Pattern, Taint};
 use manyhands_llm::{ModelRequest, OutputSchema};
 use manyhands_store::TurnState;
 use serde_json::json;
@@ -155,21 +155,12 @@ fn context(lineage: &[&str]) -> CallContext {
         1,
     )));
     let entropy = Arc::new(manyhands_core::SeededEntropy::new(1));
-    CallContext {
-        call: manyhands_core::Ids::new(clock, entropy).next(),
-        caller: Arc::new(Caller::gateway()),
-        agent: key().agent().clone(),
-        cancel: CancellationToken::new(),
-        network: false,
-        progress: Progress::default(),
-        taint: Taint::NONE,
-        lineage: lineage.iter().map(|key| (*key).to_owned()).collect(),
-        connections: Default::default(),
-        answers: None,
-        reach: Default::default(),
-        place: None,
-        if_version: None,
-    }
+    let caller = Arc::new(Caller::gateway());
+    let mut request = CallRequest::new("test", serde_json::Value::Null, caller);
+    request.agent = key().agent().clone();
+    request.lineage = lineage.iter().map(|key| (*key).to_owned()).collect();
+    let call = manyhands_core::Ids::new(clock, entropy).next();
+    CallContext::new(request, call, CancellationToken::new())
 }
 
 fn names(of: &[&str]) -> Vec<String> {

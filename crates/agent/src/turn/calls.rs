@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::future::join_all;
 use manyhands_core::{CallId, CallRequest, Effects, ErrorCode, Progress, Reach, ToolError};
 use manyhands_llm::{Arguments, Message, StopReason, ToolCall, ToolResult};
-use manyhands_store::{Act, CallRecord, CallState, TurnState};
+use manyhands_store::{CallRecord, CallState, SessionChange, TurnState};
 use serde_json::Value;
 
 use super::witness::CallWitness;
@@ -66,7 +66,7 @@ impl Turn {
             let tool = catalogue.resolve(&call.name);
             let effects = match (tool, &call.arguments) {
                 (Some(tool), Arguments::Named(named)) => {
-                    tool.effects_of(&Value::Object(named.clone()))
+                    tool.effects_of(&Value::Object(named.clone()), &catalogue)
                 }
                 _ => Effects::READS, // it will be refused, which harms nobody
             };
@@ -236,7 +236,7 @@ impl Turn {
 
     /// Keeps what a call gave.
     async fn settled(&self, place: &Place, given: &Given) -> Result<(), Halt> {
-        let act = Act::Call {
+        let act = SessionChange::Call {
             turn: self.record.id.clone(),
             step: place.record.step,
             place: place.record.place,

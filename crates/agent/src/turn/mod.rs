@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use manyhands_core::{Caller, Taint, ToolError};
 use manyhands_llm::{Block, Message, StopReason};
-use manyhands_store::{Act, SessionRecord, StoreError, TurnRecord, TurnState};
+use manyhands_store::{SessionChange, SessionRecord, StoreError, TurnRecord, TurnState};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -272,9 +272,9 @@ impl Turn {
     }
 
     /// The conversation becomes tainted with the turn: what was read stays in it.
-    fn newly_tainted(&self) -> Option<Act> {
+    fn newly_tainted(&self) -> Option<SessionChange> {
         let newly = self.work.tainted.is_tainted() && !self.session.taint.is_tainted();
-        newly.then(|| Act::Taint(self.work.tainted.clone()))
+        newly.then(|| SessionChange::Taint(self.work.tainted.clone()))
     }
 
     /// Takes in what the same person said meanwhile.
@@ -293,7 +293,7 @@ impl Turn {
             let message = as_message(&input, &self.origin);
             let run = waiting.run_id;
             self.work.merged.push(run.clone());
-            let merged = Act::Turn {
+            let merged = SessionChange::Turn {
                 id: waiting.id,
                 state: TurnState::Merged,
                 work: None,
@@ -334,8 +334,8 @@ impl Turn {
         own.unwrap_or_else(|_| SessionKey::main(&self.session.agent))
     }
 
-    fn append(&self, kind: &'static str, message: &Message) -> Act {
-        Act::Append {
+    fn append(&self, kind: &'static str, message: &Message) -> SessionChange {
+        SessionChange::Append {
             turn: Some(self.record.id.clone()),
             kind,
             body: body(message),
@@ -343,8 +343,8 @@ impl Turn {
     }
 
     /// What tools gave, with how their calls went.
-    fn append_results(&self, message: &Message, made: &[Option<Made>]) -> Act {
-        Act::Append {
+    fn append_results(&self, message: &Message, made: &[Option<Made>]) -> SessionChange {
+        SessionChange::Append {
             turn: Some(self.record.id.clone()),
             kind: kind::TOOL,
             body: body_of_results(message, made),
@@ -352,8 +352,8 @@ impl Turn {
     }
 
     /// This turn in another state, with how far it is.
-    fn moved(&self, state: TurnState, outcome: Option<String>) -> Act {
-        Act::Turn {
+    fn moved(&self, state: TurnState, outcome: Option<String>) -> SessionChange {
+        SessionChange::Turn {
             id: self.record.id.clone(),
             state,
             work: serde_json::to_string(&self.work).ok(),
@@ -361,7 +361,7 @@ impl Turn {
         }
     }
 
-    async fn commit(&mut self, acts: Vec<Act>) -> Result<(), Halt> {
+    async fn commit(&mut self, acts: Vec<SessionChange>) -> Result<(), Halt> {
         let minds = &self.minds;
         let (key, id) = (&self.session.key, &self.session.id);
         let now = minds.clock.now();

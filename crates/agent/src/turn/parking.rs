@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use manyhands_store::{TurnRecord, TurnState};
 
 use super::witness::CallWitness;
@@ -37,7 +37,7 @@ impl Open {
         let (Some(own), Some(theirs)) = (&self.origin, &other.origin) else {
             return false;
         };
-        let shared = |origin: &Origin| origin.place.as_ref().is_some_and(Place::is_shared);
+        let shared = |origin: &Origin| origin.place.as_ref().is_some_and(ChatRef::is_shared);
         shared(own) && shared(theirs) && !own.is_same(theirs)
     }
 
@@ -72,7 +72,7 @@ impl CallWitness {
     /// Comes back when somebody else should go first.
     pub(super) async fn others_come(&self) {
         let place = self.origin.place.as_ref();
-        if !place.is_some_and(Place::is_shared) {
+        if !place.is_some_and(ChatRef::is_shared) {
             return std::future::pending().await;
         }
         loop {
@@ -103,10 +103,10 @@ mod tests {
     use super::*;
 
     fn turn(id: &str, who: &str, kind: PeerKind, state: TurnState) -> Open {
-        let place = Place {
+        let place = ChatRef {
             kind,
             sender: Some(who.to_owned()),
-            ..Place::dm("telegram", "default", "-5")
+            ..ChatRef::dm("telegram", "default", "-5")
         };
         let origin = serde_json::json!({
             "token": null, "person": format!("telegram:{who}"), "place": place, "name": who,

@@ -5,7 +5,7 @@ use manyhands_llm::{
     BillingContext, Delta, ErrorKind, ModelError, ModelRequest, OutputSchema, Reply, StopReason,
     SystemPart, ToolChoice, ToolDef,
 };
-use manyhands_store::{Act, CallRecord, CallState, TurnState, Usage};
+use manyhands_store::{CallRecord, CallState, SessionChange, TurnState, Usage};
 
 use super::{Halt, Said, Turn};
 use crate::client::ClientTool;
@@ -175,7 +175,7 @@ impl Turn {
             self.keep(message);
             return Ok(Some(Said { text, stop }));
         }
-        acts.extend(asked.into_iter().map(Act::Ask));
+        acts.extend(asked.into_iter().map(SessionChange::Ask));
         acts.push(self.moved(TurnState::Running, None));
         self.commit(acts).await?;
         self.keep(message);
@@ -185,8 +185,8 @@ impl Turn {
         Ok(None)
     }
 
-    fn spent(&self, reply: &Reply) -> Act {
-        Act::Spend(usage(reply, self.minds.now()))
+    fn spent(&self, reply: &Reply) -> SessionChange {
+        SessionChange::Spend(usage(reply, self.minds.now()))
     }
 }
 

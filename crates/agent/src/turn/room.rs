@@ -3,7 +3,7 @@
 use manyhands_llm::{
     Block, Message, ModelId, ModelRequest, ReplyBlock, SystemPart, ToolChoice, conversation_tokens,
 };
-use manyhands_store::{Act, SessionRecord};
+use manyhands_store::{SessionChange, SessionRecord};
 
 use super::{Halt, Turn, usage};
 use crate::archive;
@@ -54,7 +54,7 @@ impl Turn {
         })?;
         let first = self.session.next_seq;
         let (mut acts, left) = room.acts(&self.session, &summary);
-        acts.extend(spent.map(Act::Spend));
+        acts.extend(spent.map(SessionChange::Spend));
         self.commit(acts).await?;
         self.conversation.said = left
             .into_iter()
@@ -102,17 +102,21 @@ impl Room {
     }
 
     /// The summary and what stays become new entries at the end, and the floor moves to them.
-    pub(crate) fn acts(self, session: &SessionRecord, summary: &str) -> (Vec<Act>, Vec<Said>) {
+    pub(crate) fn acts(
+        self,
+        session: &SessionRecord,
+        summary: &str,
+    ) -> (Vec<SessionChange>, Vec<Said>) {
         let summary = Message::user(format!("[Summary of the conversation so far]\n{summary}"));
         let mut acts = vec![
-            Act::Floor(session.next_seq),
-            Act::Append {
+            SessionChange::Floor(session.next_seq),
+            SessionChange::Append {
                 turn: None,
                 kind: kind::SUMMARY,
                 body: body(&summary),
             },
         ];
-        acts.extend(self.newer.iter().map(|said| Act::Append {
+        acts.extend(self.newer.iter().map(|said| SessionChange::Append {
             turn: said.turn.clone(),
             kind: kind_of(&said.message),
             body: body_of_results(&said.message, &said.made),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use manyhands_core::{AgentId, ApprovalId, ErrorCode, Question, ToolError, Witness};
-use manyhands_store::{Act, CallState, TurnState};
+use manyhands_core::{AgentId, ApprovalId, Question, ToolError, Witness};
+use manyhands_store::{CallState, SessionChange, TurnState};
 use serde_json::Value;
 
 use crate::event::What;
@@ -42,13 +42,12 @@ impl fmt::Debug for CallWitness {
 }
 
 impl CallWitness {
-    async fn commit(&self, acts: Vec<Act>) -> Result<(), ToolError> {
+    async fn commit(&self, acts: Vec<SessionChange>) -> Result<(), ToolError> {
         let (key, id) = &self.session;
         let now = self.minds.clock.now();
         let kept = self.minds.sessions.commit(key, id, acts, now).await;
         kept.map(drop).map_err(|error| {
-            let message = format!("the step could not be kept, so nothing was run: {error}");
-            ToolError::new(ErrorCode::Unavailable, message)
+            ToolError::from(error).context("failed to persist the step, so nothing was run")
         })
     }
 
@@ -81,8 +80,8 @@ impl CallWitness {
         verdict.refused(tool.spec()).map(drop)
     }
 
-    fn turn(&self, state: TurnState) -> Act {
-        Act::Turn {
+    fn turn(&self, state: TurnState) -> SessionChange {
+        SessionChange::Turn {
             id: self.turn.clone(),
             state,
             work: None,
@@ -115,7 +114,7 @@ impl Witness for CallWitness {
     async fn starts(&self) -> Result<(), ToolError> {
         self.may_still()?;
         let (step, place) = self.place;
-        let started = Act::Call {
+        let started = SessionChange::Call {
             turn: self.turn.clone(),
             step,
             place,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use manyhands_gateway::Gateway;
 pub use manyhands_gateway::{Finding, State};
-use manyhands_store::{Backlog, Lost};
+use manyhands_store::{Backlog, OutboxCounts};
 
 /// How long findings are good: who asks again within it is told the same.
 const FRESH: Duration = Duration::from_secs(2);
@@ -44,7 +44,7 @@ pub struct Account {
 }
 
 /// How the accounts on chat platforms stand, and what did not arrive.
-pub fn chats(accounts: &[Account], heard: &Backlog, said: &Lost) -> Vec<Finding> {
+pub fn chats(accounts: &[Account], heard: &Backlog, said: &OutboxCounts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for one in accounts.iter().filter(|one| one.state == "error") {
         let (channel, name) = (&one.channel, &one.account);
@@ -54,7 +54,7 @@ pub fn chats(accounts: &[Account], heard: &Backlog, said: &Lost) -> Vec<Finding>
             format!("mend that, then `manyhands channel start {channel} --account {name}`");
         findings.push(Finding::wrong("chats", why, remedy));
     }
-    let Lost {
+    let OutboxCounts {
         failed, unknown, ..
     } = said;
     if failed + unknown > 0 {
@@ -95,7 +95,7 @@ mod tests {
             state,
             detail: Some("no token".to_owned()),
         };
-        let (none, nothing) = (Backlog::default(), Lost::default());
+        let (none, nothing) = (Backlog::default(), OutboxCounts::default());
         let fine = chats(&[account("connected")], &none, &nothing);
         let about = "1 accounts, 1 connected, 0 messages wait";
         assert_eq!(fine, [Finding::fine("chats", about)]);
@@ -104,7 +104,7 @@ mod tests {
             waiting: 4,
             failed: 2,
         };
-        let said = Lost {
+        let said = OutboxCounts {
             waiting: 4,
             failed: 2,
             unknown: 3,

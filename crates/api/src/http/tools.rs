@@ -8,7 +8,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path as UrlPath, Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode};
-use manyhands_core::{AgentId, CallId, CallRequest, ErrorCode, Invoke as _, ToolError};
+use manyhands_core::{AgentId, CallId, CallRequest, CatalogueEntry, ErrorCode, Invoke as _, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_gateway::listing::{self, Surface, ToolList};
 use manyhands_http_common::{Answer, Asker, Refusal, answer, respond};
@@ -109,9 +109,9 @@ fn apply(request: &mut CallRequest, query: CallQuery, gateway: &Gateway) -> Resu
     {
         let service = gateway.servers.service_of(tool.spec()).ok_or_else(|| {
             let message = format!("{} uses no connections", request.tool);
-            let hint = match tool.is_door() {
-                true => "pass PCID among its parameters instead",
-                false => "leave it out",
+            let hint = match tool {
+                CatalogueEntry::Forwarder(_) => "pass PCID among its parameters instead",
+                CatalogueEntry::Tool(_) => "leave it out",
             };
             ToolError::parameter("connection", message).hint(hint)
         })?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 use serde_json::Value;
 
 use super::Discord;
@@ -195,7 +195,7 @@ impl Discord {
     }
 
     /// The chat of an event.
-    async fn place(&self, event: &Value) -> Option<(Place, ChannelInfo)> {
+    async fn place(&self, event: &Value) -> Option<(ChatRef, ChannelInfo)> {
         let id = event["channel_id"].as_str()?;
         let room = self.room(id, event["guild_id"].is_null()).await;
         let (chat, thread) = match &room.parent {
@@ -206,10 +206,10 @@ impl Discord {
             (PeerKind::Thread, None) => PeerKind::Channel,
             (kind, _) => kind,
         };
-        let place = Place {
+        let place = ChatRef {
             kind,
             thread,
-            ..Place::dm("discord", &self.account.name, chat)
+            ..ChatRef::dm("discord", &self.account.name, chat)
         };
         Some((place, room))
     }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use manyhands_core::{Clock, Ids, Place, Secret};
+use manyhands_core::{ChatRef, Clock, Ids, Secret};
 use manyhands_guard::{Egress, StatusCode};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -176,7 +176,7 @@ impl Channel for Discord {
         chunk::pieces(text, TEXT, &|piece| units(&render::discord(piece)))
     }
 
-    async fn typing(&self, place: &Place) -> Result<(), SendError> {
+    async fn typing(&self, place: &ChatRef) -> Result<(), SendError> {
         self.show_typing(place).await
     }
 

@@ -1,7 +1,7 @@
 //! Sending messages.
 
 use bytes::Bytes;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use manyhands_guard::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -68,7 +68,7 @@ impl Discord {
     }
 
     /// The channel of a place. Persons are named `user:ID`, and have a direct chat.
-    async fn target(&self, place: &Place) -> Result<String, SendError> {
+    async fn target(&self, place: &ChatRef) -> Result<String, SendError> {
         let chat = place.thread.as_deref().unwrap_or(&place.chat);
         let Some(user) = chat.strip_prefix("user:") else {
             return snowflake(chat).map(str::to_owned);
@@ -174,7 +174,7 @@ impl Discord {
         Ok(SendReceipt::default())
     }
 
-    pub(super) async fn show_typing(&self, place: &Place) -> Result<(), SendError> {
+    pub(super) async fn show_typing(&self, place: &ChatRef) -> Result<(), SendError> {
         let chat = self.target(place).await?;
         let path = format!("channels/{chat}/typing");
         let call = DiscordRequest::post("POST channels/typing", &chat, path, RequestBody::None);

@@ -1,6 +1,6 @@
 //! Converts LINE's events.
 
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 use serde_json::Value;
 
 use super::LineChannel;
@@ -32,11 +32,11 @@ impl LineChannel {
             _ => return None,
         };
         let message = &event["message"];
-        let mut place = Place {
+        let mut place = ChatRef {
             kind,
             message: owned(&message["id"]),
             sender: owned(&source["userId"]),
-            ..Place::dm("line", &*self.account.name, chat)
+            ..ChatRef::dm("line", &*self.account.name, chat)
         };
         let known = self.people.known(&place);
         place.sender_name = known.sender;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use manyhands_core::{Clock, Ids, PeerKind, Place, Secret};
+use manyhands_core::{ChatRef, Clock, Ids, PeerKind, Secret};
 use manyhands_guard::{Egress, HeaderMap, Method, StatusCode};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -191,7 +191,7 @@ impl Channel for LineChannel {
         crate::chunk::pieces(text, TEXT, &|piece| units(&plain(piece)))
     }
 
-    async fn typing(&self, place: &Place) -> Result<(), SendError> {
+    async fn typing(&self, place: &ChatRef) -> Result<(), SendError> {
         // LINE shows it only in direct chats.
         if place.kind != PeerKind::Dm {
             return Ok(());
@@ -245,7 +245,7 @@ impl Channel for LineChannel {
         }
     }
 
-    async fn called(&self, place: &Place) -> Result<Option<String>, SendError> {
+    async fn called(&self, place: &ChatRef) -> Result<Option<String>, SendError> {
         self.name_of(place).await
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use manyhands_core::{Clock, PeerKind, Place, Timestamp};
+use manyhands_core::{ChatRef, Clock, PeerKind, Timestamp};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -24,8 +24,8 @@ const GOOD: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) struct People {
     clock: Arc<dyn Clock>,
     names: RecentMap<(Option<String>, Timestamp)>,
-    ask: mpsc::Sender<Place>,
-    asked: Mutex<mpsc::Receiver<Place>>,
+    ask: mpsc::Sender<ChatRef>,
+    asked: Mutex<mpsc::Receiver<ChatRef>>,
 }
 
 /// The known names of a place.
@@ -47,7 +47,7 @@ impl People {
     }
 
     /// Cached names; missing ones are requested in the background.
-    pub(super) fn known(&self, place: &Place) -> KnownNames {
+    pub(super) fn known(&self, place: &ChatRef) -> KnownNames {
         let sender = sender_key(place).map(|key| self.fresh(&key));
         let chat = chat_key(place).map(|key| self.fresh(&key));
         if matches!(sender, Some(None)) || matches!(chat, Some(None)) {
@@ -67,20 +67,20 @@ impl People {
     }
 }
 
-fn sender_key(place: &Place) -> Option<String> {
+fn sender_key(place: &ChatRef) -> Option<String> {
     let sender = place.sender.as_deref()?;
     Some(format!("{} {sender}", place.chat))
 }
 
 /// Only groups have names; rooms have none.
-fn chat_key(place: &Place) -> Option<String> {
+fn chat_key(place: &ChatRef) -> Option<String> {
     let named = place.kind != PeerKind::Dm && place.chat.starts_with('C');
     named.then(|| place.chat.clone())
 }
 
 impl LineChannel {
     /// The sender's name, requested if unknown.
-    pub(super) async fn name_of(&self, place: &Place) -> Result<Option<String>, SendError> {
+    pub(super) async fn name_of(&self, place: &ChatRef) -> Result<Option<String>, SendError> {
         let (Some(key), Some(sender)) = (sender_key(place), place.sender.as_deref()) else {
             return Ok(None);
         };
@@ -136,7 +136,7 @@ impl LineChannel {
         }
     }
 
-    async fn introduce(&self, place: &Place) {
+    async fn introduce(&self, place: &ChatRef) {
         if let Err(error) = self.name_of(place).await {
             tracing::debug!(event = "line_profile_lookup_failed", %error, "cannot look up a sender's name");
         }

@@ -6,7 +6,7 @@ mod standing;
 
 use std::sync::Arc;
 
-use manyhands_core::{ManualClock, PeerKind, Place, Secret};
+use manyhands_core::{ChatRef, ManualClock, PeerKind, Secret};
 use manyhands_platforms::line::{Event, Line as Fake};
 use serde_json::Value;
 
@@ -83,13 +83,13 @@ impl Near {
     }
 }
 
-fn dm() -> Place {
-    Place::dm("line", "main", ADA)
+fn dm() -> ChatRef {
+    ChatRef::dm("line", "main", ADA)
 }
 
-fn group() -> Place {
-    Place {
+fn group() -> ChatRef {
+    ChatRef {
         kind: PeerKind::Group,
-        ..Place::dm("line", "main", GROUP)
+        ..ChatRef::dm("line", "main", GROUP)
     }
 }

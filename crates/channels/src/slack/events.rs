@@ -1,6 +1,6 @@
 //! Converts Slack's events.
 
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -178,20 +178,20 @@ impl Slack {
     }
 
     /// A chat. Slack does not always report its kind.
-    pub(super) fn place(&self, chat: &str, kind: Option<PeerKind>, thread: Option<&str>) -> Place {
+    pub(super) fn place(&self, chat: &str, kind: Option<PeerKind>, thread: Option<&str>) -> ChatRef {
         // Slack's id prefixes are a convention, so the event's own type comes first.
         let guess = match chat.as_bytes().first() {
             Some(b'D') => PeerKind::Dm,
             _ => PeerKind::Channel,
         };
         let kind = kind.or_else(|| self.names.room(chat).kind).unwrap_or(guess);
-        Place {
+        ChatRef {
             kind: match thread {
                 Some(_) if kind != PeerKind::Dm => PeerKind::Thread,
                 _ => kind,
             },
             thread: thread.map(str::to_owned),
-            ..Place::dm("slack", &self.account.name, chat)
+            ..ChatRef::dm("slack", &self.account.name, chat)
         }
     }
 

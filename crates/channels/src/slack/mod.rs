@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use manyhands_core::{Clock, Ids, Place, Secret};
+use manyhands_core::{ChatRef, Clock, Ids, Secret};
 use manyhands_guard::Egress;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -194,7 +194,7 @@ impl Channel for Slack {
         chunk::pieces(text, TEXT, &|piece| units(&render::mrkdwn(piece)))
     }
 
-    async fn typing(&self, _place: &Place) -> Result<(), SendError> {
+    async fn typing(&self, _place: &ChatRef) -> Result<(), SendError> {
         Err(SendError::Never(
             "Slack has no typing indicator for apps".to_owned(),
         ))

@@ -1,7 +1,7 @@
 //! Sending texts, buttons and reactions.
 
 use bytes::Bytes;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use serde_json::{Value, json};
 
 use super::calls::Failed;
@@ -119,7 +119,7 @@ impl Slack {
     }
 
     /// The conversation of a place: a person's id means the direct chat with them.
-    pub(super) async fn conversation(&self, place: &Place) -> Result<String, SendError> {
+    pub(super) async fn conversation(&self, place: &ChatRef) -> Result<String, SendError> {
         let chat = place.chat.as_str();
         if !chat.starts_with(['U', 'W']) {
             return Ok(chat.to_owned());

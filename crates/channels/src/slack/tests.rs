@@ -148,14 +148,14 @@ fn message(inbound: &Inbound) -> &InboundMessage {
     }
 }
 
-fn channel(chat: &str) -> Place {
+fn channel(chat: &str) -> ChatRef {
     let kind = match chat.as_bytes()[0] {
         b'D' | b'U' => PeerKind::Dm,
         b'G' => PeerKind::Group,
         _ => PeerKind::Channel,
     };
-    Place {
+    ChatRef {
         kind,
-        ..Place::dm("slack", "team", chat)
+        ..ChatRef::dm("slack", "team", chat)
     }
 }

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use manyhands_core::{Clock, Ids, Place, Secret};
+use manyhands_core::{ChatRef, Clock, Ids, Secret};
 use manyhands_guard::Egress;
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
@@ -202,7 +202,7 @@ impl Channel for Telegram {
         chunk::pieces(text, html::TEXT, &html::size)
     }
 
-    async fn typing(&self, place: &Place) -> Result<(), SendError> {
+    async fn typing(&self, place: &ChatRef) -> Result<(), SendError> {
         let mut fields = Map::new();
         fields.insert("action".to_owned(), json!("typing"));
         if let Some(thread) = &place.thread {

@@ -1,6 +1,6 @@
 //! Converts updates.
 
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 use serde_json::Value;
 
 use crate::words::{Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Quoted};
@@ -88,10 +88,10 @@ impl UpdateReader<'_> {
         })
     }
 
-    fn place(&self, message: &TelegramMessage, sender: &Sender) -> Place {
+    fn place(&self, message: &TelegramMessage, sender: &Sender) -> ChatRef {
         let thread = message.message_thread_id;
         let thread = thread.filter(|_| message.is_topic_message);
-        Place {
+        ChatRef {
             channel: "telegram".to_owned(),
             account: self.account.to_owned(),
             kind: kind(&message.chat, thread.is_some()),
@@ -204,7 +204,7 @@ impl UpdateReader<'_> {
         let all = gone
             .map(|emoji| (emoji, true))
             .chain(come.map(|emoji| (emoji, false)));
-        let place = Place {
+        let place = ChatRef {
             channel: "telegram".to_owned(),
             account: self.account.to_owned(),
             kind: kind(&update.chat, false),

@@ -1,7 +1,7 @@
 //! Sending messages.
 
 use bytes::Bytes;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use serde_json::{Map, Value, json};
 
 use crate::api::FormPart;
@@ -126,7 +126,7 @@ impl Telegram {
 
     async fn react(
         &self,
-        place: &Place,
+        place: &ChatRef,
         message: &str,
         emoji: &str,
         big: bool,
@@ -156,7 +156,7 @@ impl Telegram {
     async fn worded(
         &self,
         method: &str,
-        place: &Place,
+        place: &ChatRef,
         mut fields: Fields,
         name: &str,
         words: &Html,
@@ -195,7 +195,7 @@ impl Telegram {
     pub(super) async fn moved(
         &self,
         method: &str,
-        place: &Place,
+        place: &ChatRef,
         mut fields: Fields,
         file: Option<FormPart>,
     ) -> Result<Value, CallError> {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_core::{Ids, ManualClock, PeerKind, Place, Secret, SeededEntropy, Timestamp};
+use manyhands_core::{ChatRef, Ids, ManualClock, PeerKind, Secret, SeededEntropy, Timestamp};
 use manyhands_guard::{Egress, EgressPolicy, SystemLookup};
 use manyhands_platforms::telegram::Telegram as Fake;
 use serde_json::{Value, json};
@@ -69,10 +69,10 @@ fn hooked(fake: &Fake, url: &str) -> Telegram {
     channel_with(&fake.url, Fake::TOKEN, mode)
 }
 
-fn chat(id: i64, kind: PeerKind) -> Place {
-    Place {
+fn chat(id: i64, kind: PeerKind) -> ChatRef {
+    ChatRef {
         kind,
-        ..Place::dm("telegram", "main", id.to_string())
+        ..ChatRef::dm("telegram", "main", id.to_string())
     }
 }
 

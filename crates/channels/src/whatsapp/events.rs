@@ -1,6 +1,6 @@
 //! Converts WhatsApp's webhook events.
 
-use manyhands_core::{PeerKind, Place, Timestamp};
+use manyhands_core::{ChatRef, PeerKind, Timestamp};
 use serde_json::Value;
 
 use super::{WhatsApp, format, trouble};
@@ -58,13 +58,13 @@ impl WhatsApp {
         let card = card_of(value, from);
         let handle = card["username"].as_str();
         let handle = handle.map(|handle| handle.trim_start_matches('@').to_owned());
-        let mut place = Place {
+        let mut place = ChatRef {
             kind: group.map_or(PeerKind::Dm, |_| PeerKind::Group),
             message: Some(id.to_owned()),
             sender: Some(from.to_owned()),
             sender_name: card["name"].as_str().map(str::to_owned),
             sender_handle: handle.clone(),
-            ..Place::dm("whatsapp", &*self.account.name, group.unwrap_or(from))
+            ..ChatRef::dm("whatsapp", &*self.account.name, group.unwrap_or(from))
         };
         let at = seconds(&said["timestamp"])?;
         self.last.put(&place.chat, (id.to_owned(), Timestamp(at)));
@@ -112,14 +112,14 @@ impl WhatsApp {
         let shared = status["recipient_type"] == "group";
         let chat = ["recipient_id", "recipient_user_id"].map(|name| status[name].as_str());
         let chat = chat.into_iter().flatten().find(|chat| !chat.is_empty())?;
-        let place = Place {
+        let place = ChatRef {
             kind: if shared {
                 PeerKind::Group
             } else {
                 PeerKind::Dm
             },
             message: Some(message.to_owned()),
-            ..Place::dm("whatsapp", &*self.account.name, chat)
+            ..ChatRef::dm("whatsapp", &*self.account.name, chat)
         };
         Some(Inbound {
             event: format!("{message}:failed"),

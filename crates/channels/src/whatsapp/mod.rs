@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use manyhands_core::{Clock, Ids, Place, Secret, Timestamp};
+use manyhands_core::{ChatRef, Clock, Ids, Secret, Timestamp};
 use manyhands_guard::{Egress, HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -202,7 +202,7 @@ impl Channel for WhatsApp {
         crate::chunk::pieces(text, TEXT, &|piece| units(&format::written(piece)))
     }
 
-    async fn typing(&self, place: &Place) -> Result<(), SendError> {
+    async fn typing(&self, place: &ChatRef) -> Result<(), SendError> {
         // The indicator refers to a message, and marks it as read.
         let now = self.clock.now();
         let last = || {

@@ -6,7 +6,7 @@ mod writing;
 
 use std::sync::Arc;
 
-use manyhands_core::{ManualClock, PeerKind, Place, Secret};
+use manyhands_core::{ChatRef, ManualClock, PeerKind, Secret};
 use manyhands_platforms::whatsapp::WhatsApp as Fake;
 use serde_json::Value;
 
@@ -83,6 +83,6 @@ impl Near {
     }
 }
 
-fn dm() -> Place {
-    Place::dm("whatsapp", "main", ADA)
+fn dm() -> ChatRef {
+    ChatRef::dm("whatsapp", "main", ADA)
 }

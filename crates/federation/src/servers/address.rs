@@ -1,9 +1,7 @@
 //! Every family, every node and every MCP server is a *server* to those who call through the
 //! gateway's own door: which tool is meant by a server's path and a tool's name, and back.
 
-use std::sync::Arc;
-
-use manyhands_core::{Catalogue, ErrorCode, RunsOn, Tool, ToolError, ToolSpec};
+use manyhands_core::{Catalogue, CatalogueEntry, ErrorCode, RunsOn, ToolError, ToolSpec};
 
 /// The path of the server that a tool belongs to.
 pub fn server_of(spec: &ToolSpec) -> String {
@@ -36,7 +34,7 @@ pub fn find<'a>(
     catalogue: &'a Catalogue,
     server: &str,
     tool: &str,
-) -> Result<&'a Arc<dyn Tool>, ToolError> {
+) -> Result<&'a CatalogueEntry, ToolError> {
     let shelf = server
         .strip_prefix("node/")
         .or_else(|| server.strip_prefix("remote/"))
@@ -48,7 +46,7 @@ pub fn find<'a>(
         "local" | "gateway" => [tool.to_owned(), tool.to_owned()],
         _ => [format!("{shelf}__{tool}"), tool.to_owned()],
     };
-    let belongs = |found: &&Arc<dyn Tool>| {
+    let belongs = |found: &&CatalogueEntry| {
         let of = server_of(found.spec());
         of == server || (server == format!("remote/{of}") && !of.contains('/'))
     };

@@ -151,7 +151,7 @@ impl Desk {
         }
         for (field, secret) in &draft.credentials {
             let kept = self.vault.set(&place(record.id, field), secret).await;
-            kept.map_err(broken)?;
+            kept?;
             if !record.fields.contains(field) {
                 record.fields.push(field.clone());
             }
@@ -170,13 +170,13 @@ impl Desk {
     }
 
     async fn put_alone(&self, record: ConnectionRecord) -> Result<ConnectionRecord, ToolError> {
-        self.records.put(&record).await.map_err(broken)?;
+        self.records.put(&record).await?;
         self.reread().await?;
         Ok(record)
     }
 
     async fn reread(&self) -> Result<(), ToolError> {
-        let all = self.records.list().await.map_err(broken)?;
+        let all = self.records.list().await?;
         self.known.store(Arc::new(all));
         Ok(())
     }
@@ -187,9 +187,9 @@ impl Desk {
         let record = self.get(id)?;
         for field in &record.fields {
             let gone = self.vault.remove(&place(record.id, field)).await;
-            gone.map_err(broken)?;
+            gone?;
         }
-        self.records.remove(record.id).await.map_err(broken)?;
+        self.records.remove(record.id).await?;
         self.reread().await?;
         Ok(record)
     }
@@ -217,7 +217,7 @@ impl Desk {
         let record = self.get(&id.to_string())?;
         let mut keys = Keys::new();
         for field in record.fields {
-            if let Some(secret) = self.vault.get(&place(id, &field)).await.map_err(broken)? {
+            if let Some(secret) = self.vault.get(&place(id, &field)).await? {
                 keys.insert(field, secret);
             }
         }
@@ -310,8 +310,4 @@ fn unknown(id: &str) -> ToolError {
     let shown: String = id.chars().take(80).collect();
     ToolError::not_found(format!("there is no connection {shown:?}"))
         .hint("list them with `manyhands connection list`")
-}
-
-fn broken(error: StoreError) -> ToolError {
-    ToolError::internal(error.to_string())
 }

@@ -171,8 +171,7 @@ pub(super) async fn filled(value: &str, keys: &Keys, vault: &Vault) -> Result<Se
         if let Some(key) = keys.get(name) {
             return Ok(key.clone());
         }
-        let kept = vault.get(name).await;
-        let kept = kept.map_err(|e| ToolError::internal(e.to_string()))?;
+        let kept = vault.get(name).await?;
         kept.ok_or_else(|| {
             let message = format!("there is no secret {name:?}");
             ToolError::new(ErrorCode::Unavailable, message).hint(format!(

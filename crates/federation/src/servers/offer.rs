@@ -110,7 +110,7 @@ fn schema_in(definition: &Map<String, Value>, key: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manyhands_store::Said;
+    use manyhands_store::PinnedDefinition;
     use serde_json::json;
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         let plain = json!({ "type": "object" });
         let pin = |name: &str, input: &Value, output: &Value| Pin {
             name: name.to_owned(),
-            taken: Some(Said {
+            taken: Some(PinnedDefinition {
                 hash: String::new(),
                 definition: json!({ "name": name, "inputSchema": input, "outputSchema": output })
                     .to_string(),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use manyhands_store::{Pin, Said};
+use manyhands_store::{Pin, PinnedDefinition};
 use manyhands_upstream::{REQUEST, fingerprint, suspicious};
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ pub struct Wanted<'a> {
 pub(super) fn accept(pins: &mut [Pin], wanted: &Wanted<'_>) -> Vec<String> {
     let is_wanted = |pin: &&mut Pin| {
         let named = wanted.tool.is_none_or(|tool| tool == pin.name);
-        let seen = |held: &Said| {
+        let seen = |held: &PinnedDefinition| {
             let shown = wanted.shown.map(|shown| shown.get(&pin.name));
             shown.is_none_or(|shown| shown == Some(&held.hash))
         };
@@ -112,8 +112,8 @@ pub(super) fn accept(pins: &mut [Pin], wanted: &Wanted<'_>) -> Vec<String> {
     accepted.collect()
 }
 
-fn said(definition: &Value) -> Said {
-    Said {
+fn said(definition: &Value) -> PinnedDefinition {
+    PinnedDefinition {
         hash: fingerprint(definition),
         definition: definition.to_string(),
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn shown(pins: &[Pin]) -> Vec<(&str, Option<&str>, bool)> {
-        let text = |said: &Said| {
+        let text = |said: &PinnedDefinition| {
             if said.definition.contains("new") {
                 "new"
             } else {

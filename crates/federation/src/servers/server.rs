@@ -670,7 +670,7 @@ impl Server {
     async fn keep(&self, pins: Vec<Pin>) -> Result<(), ToolError> {
         let (records, now) = (&self.ground.pins, self.ground.clock.now());
         let kept = records.put(self.name.as_str(), &pins, now).await;
-        kept.map_err(|e| ToolError::internal(e.to_string()))?;
+        kept?;
         let pins = Arc::new(pins);
         let offer = Offer::aside(&self.name, &self.config, &pins).await;
         *self.offer.lock().expect("no panic while held") = Arc::new(offer);

@@ -95,7 +95,7 @@ impl Tool for ServerTool {
         let request = self.request.as_ref();
         let called = self.server.call(&self.name, request, arguments, context);
         let (result, note) = called.await?;
-        let mut outcome = outcome(result)?;
+        let mut outcome = outcome(result, context.wants_raw)?;
         outcome
             .blocks
             .extend(note.map(|text| ContentBlock::Text { text }));

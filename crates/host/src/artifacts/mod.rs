@@ -152,7 +152,7 @@ impl Shelf {
             )
         };
         let id: ChatId = text.parse().map_err(|_| absent())?;
-        let chat = self.store.chat(id).await.map_err(|e| failure(&e))?;
+        let chat = self.store.chat(id).await?;
         let chat = chat.ok_or_else(absent)?;
         let own = reader.caller.is_owner() || chat.caller == reader.caller.key();
         let for_agent = [&chat.agent, &chat.maker].contains(&&reader.agent);
@@ -182,7 +182,7 @@ impl Shelf {
         };
         let plain = file.strip_prefix("artifact:").unwrap_or(file);
         let id: ArtifactId = plain.parse().map_err(|_| absent())?;
-        let record = self.store.get(id).await.map_err(|e| failure(&e))?;
+        let record = self.store.get(id).await?;
         let record = record
             .filter(|record| chat.is_none_or(|chat| record.chat == chat))
             .ok_or_else(absent)?;
@@ -217,7 +217,7 @@ impl Shelf {
             filter.caller = (!reader.caller.is_owner()).then(|| reader.caller.key());
         }
         let listed = self.store.list(&filter, limit, offset).await;
-        listed.map_err(|e| failure(&e))
+        listed.map_err(ToolError::from)
     }
 
     /// Keeps a file; all of it or nothing.
@@ -246,7 +246,7 @@ impl Shelf {
     /// A file as it is read: its bytes as they come, without known secrets.
     pub async fn source(&self, record: &ArtifactRecord) -> Result<Source, ToolError> {
         let bytes = self.store.open(record.id, None).await;
-        let bytes = bytes.map_err(|e| failure(&e))?;
+        let bytes = bytes?;
         Ok(Source::new(bytes, &self.redactor.load()))
     }
 
@@ -266,7 +266,7 @@ impl Shelf {
             return Err(ToolError::new(ErrorCode::TooLarge, message));
         }
         let bytes = self.store.open(record.id, None).await;
-        let bytes = bytes.map_err(|e| failure(&e))?;
+        let bytes = bytes?;
         let read = self.documents.read(&record.sha256, html, bytes, cancel);
         let extracted = read.await?;
         let source = Source::of_text(extracted.text.clone(), &self.redactor.load());
@@ -305,20 +305,4 @@ impl Shelf {
         let good = Duration::from_secs(minutes * 60);
         self.links.make(id, good, settings.public_url.as_deref())
     }
-}
-
-/// What the store refused, as a tool says it.
-pub fn failure(error: &StoreError) -> ToolError {
-    let code = match error {
-        StoreError::Full => ErrorCode::StorageFull,
-        StoreError::LowSpace { .. } => ErrorCode::StorageFull,
-        StoreError::Quota { .. } => ErrorCode::BudgetExceeded,
-        StoreError::Limit { .. } => ErrorCode::TooLarge,
-        StoreError::NotFound { .. } => ErrorCode::NotFound,
-        StoreError::Exists { .. } | StoreError::Changed { .. } => ErrorCode::Conflict,
-        StoreError::Invalid { .. } | StoreError::Escape { .. } => ErrorCode::InvalidArguments,
-        StoreError::Busy | StoreError::Closed => ErrorCode::Unavailable,
-        _ => ErrorCode::Internal,
-    };
-    ToolError::new(code, error.to_string())
 }

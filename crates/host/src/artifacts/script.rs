@@ -6,7 +6,7 @@ use manyhands_store::{ArtifactFilter, ArtifactRecord};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::{Reader, Shelf, failure};
+use super::{Reader, Shelf};
 
 /// How many artifacts are looked through for a name.
 const MAX_LOOKED: u32 = 1_000;
@@ -26,7 +26,7 @@ impl Shelf {
                 .hint("name it by its id, its URL or its file name")
         };
         if let Some(id) = id_of(identifier) {
-            let record = self.store.get(id).await.map_err(|e| failure(&e))?;
+            let record = self.store.get(id).await?;
             let record = record.filter(|record| Self::is_of(record, reader));
             return record.ok_or_else(absent);
         }
@@ -44,7 +44,7 @@ impl Shelf {
             chat: None,
         };
         let all = self.store.list(&filter, MAX_LOOKED, 0).await;
-        let mut all = all.map_err(|e| failure(&e))?.into_iter();
+        let mut all = all?.into_iter();
         all.find(|record| record.name == identifier)
             .ok_or_else(absent)
     }

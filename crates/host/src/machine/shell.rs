@@ -11,7 +11,7 @@ use manyhands_core::{ArtifactId, CallContext, CutPart, ErrorCode, ToolError};
 use manyhands_guard::{Jail, SuperviseError};
 use manyhands_hands::shell::{self, Job, Ran, Started, StreamOutput, Terms};
 use manyhands_path::artifact_room;
-use manyhands_store::{Bucket, NewArtifact, Room};
+use manyhands_store::{ArtifactQuota, Bucket, NewArtifact};
 use tokio_util::sync::CancellationToken;
 
 use super::{Host, Place, SEARCH_PATH, blocking, jail_failure};
@@ -201,7 +201,7 @@ impl Host {
             call: context.call,
             caller: context.caller.key(),
             bucket: Bucket::Results,
-            room: Room {
+            room: ArtifactQuota {
                 one: u64::MAX, // bounded by whoever read it
                 ..artifact_room(&limits, context.caller.is_owner())
             },

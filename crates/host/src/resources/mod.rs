@@ -9,7 +9,6 @@ use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_guard::Redactor;
 use manyhands_store::{CollectionKind, CollectionRecord, CollectionRoom, Collections, Level};
 
-use crate::artifacts::failure;
 use crate::settings::LiveSettings;
 
 /// The resources of a gateway. Cheap to clone.
@@ -38,7 +37,7 @@ impl Resources {
 
     /// What an agent may use, by kind and name.
     pub async fn of(&self, agent: &AgentId) -> Result<Vec<(CollectionRecord, Level)>, ToolError> {
-        self.store.of(agent).await.map_err(|e| failure(&e))
+        self.store.of(agent).await.map_err(ToolError::from)
     }
 
     /// A collection of a kind that an agent may use like this.
@@ -78,11 +77,7 @@ impl Resources {
                 .hint("gateway_list_workspace shows what there is")
         };
         let id = id.parse().map_err(|_| absent())?;
-        let found = self
-            .store
-            .access(agent, id)
-            .await
-            .map_err(|e| failure(&e))?;
+        let found = self.store.access(agent, id).await?;
         let found = found.filter(|(found, _)| kind.is_none_or(|kind| found.kind == kind));
         found.ok_or_else(absent)
     }

@@ -6,7 +6,6 @@ use manyhands_store::{CollectionKind, VaultEntry};
 use url::Url;
 
 use super::Resources;
-use crate::artifacts::failure;
 
 const OPEN: &str = "{{vault:";
 const CLOSE: &str = "}}";
@@ -56,11 +55,7 @@ impl Resources {
                 && (found.name == vault || found.id.to_string() == vault)
         });
         let vault = vault.ok_or_else(absent)?;
-        let found = self
-            .store
-            .secret(vault.id, name)
-            .await
-            .map_err(|e| failure(&e))?;
+        let found = self.store.secret(vault.id, name).await?;
         let (secret, entry) = found.ok_or_else(absent)?;
         let host = Url::parse(url).ok();
         let host = host.as_ref().and_then(Url::host_str).unwrap_or_default();

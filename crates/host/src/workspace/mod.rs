@@ -553,16 +553,18 @@ impl Place {
                 ToolError::new(ErrorCode::Conflict, message)
                     .hint("read it again and repeat the edit; nothing was written")
             }
-            error => match StoreError::from(error) {
-                StoreError::Full => ToolError::new(
-                    ErrorCode::StorageFull,
-                    format!("the disk is full; {} is as it was", self.asked),
-                )
-                .hint("free some space and call again"),
-                StoreError::Quota { what } => ToolError::new(ErrorCode::BudgetExceeded, what)
-                    .hint(format!("{} is as it was", self.asked)),
-                other => ToolError::new(ErrorCode::Failed, format!("{}: {other}", self.asked)),
-            },
+            error => {
+                let refused = ToolError::from(StoreError::from(error));
+                match refused.code {
+                    ErrorCode::StorageFull | ErrorCode::BudgetExceeded => {
+                        refused.hint(format!("{} is unchanged", self.asked))
+                    }
+                    _ => {
+                        let message = format!("{}: {}", self.asked, refused.message);
+                        ToolError::new(ErrorCode::Failed, message)
+                    }
+                }
+            }
         }
     }
 }

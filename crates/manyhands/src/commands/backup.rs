@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use manyhands_config::{ConfigFile, Settings};
-use manyhands_store::{Backup as BackupOf, Overwrite, Restore as RestoreOf, Staged, Verdict};
+use manyhands_store::{Backup as BackupOf, ChainVerdict, Overwrite, Restore as RestoreOf, Staged};
 
 use crate::args::{Backup, Restore};
 use crate::context::CliContext;
@@ -126,7 +126,7 @@ fn check_settings(staged: &Staged, ctx: &CliContext) -> Result<(), Failure> {
     )))
 }
 
-fn first_problem(verdict: &Verdict) -> String {
+fn first_problem(verdict: &ChainVerdict) -> String {
     let first = verdict.problems.first();
     first.map_or_else(String::new, |problem| {
         format!("entry {}: {}", problem.seq, problem.what)

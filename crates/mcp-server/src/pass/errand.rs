@@ -151,6 +151,7 @@ impl Errand {
             request.progress = progress(voice, token);
         }
         request.answers = Some(Arc::new(Heard(voice.clone())));
+        request.wants_raw = true;
         match self.gateway.invoke(&self.asker, request).await {
             Ok(outcome) => Ok(match outcome.raw {
                 Some(raw) => raw,

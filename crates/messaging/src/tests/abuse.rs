@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use manyhands_config::DmPolicy;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use manyhands_platforms::line::Line;
 use manyhands_store::{NewOutbound, OutboxState};
 
@@ -153,7 +153,7 @@ async fn a_thousand_chats_are_answered_a_few_at_a_time() {
     let records = stage.store.chats();
     let mut rows: Vec<NewOutbound> = Vec::new();
     for number in 0..CHATS {
-        let place = Place::dm("line", "default", format!("U{number:032x}"));
+        let place = ChatRef::dm("line", "default", format!("U{number:032x}"));
         let key = format!("word-{number}");
         let words = Words::new(&place, &key, &key);
         rows.extend(stage.chats.rows(words).unwrap());

@@ -17,7 +17,7 @@ use manyhands_agent_services::People;
 use manyhands_channels::{Inbound, InboundEvent, InboundMessage as Said};
 use manyhands_config::{ChannelAccount, DmPolicy, Settings};
 use manyhands_core::{
-    AgentId, CallRequest, Caller, Catalogue, Clock, Ids, Invoke, OsEntropy, Outcome, Place,
+    AgentId, CallRequest, Caller, Catalogue, ChatRef, Clock, Ids, Invoke, OsEntropy, Outcome,
     SystemClock, ToolError,
 };
 use manyhands_guard::Redactor;
@@ -354,11 +354,11 @@ pub(super) fn direct(sender: &str, event: &str, text: &str) -> Inbound {
     Inbound {
         event: event.to_owned(),
         at: 1_794_747_600_000,
-        place: Place {
+        place: ChatRef {
             sender: Some(sender.to_owned()),
             sender_name: Some("Ada".to_owned()),
             message: Some(event.to_owned()),
-            ..Place::dm("line", "default", sender)
+            ..ChatRef::dm("line", "default", sender)
         },
         handle: None,
         chat_name: None,
@@ -377,7 +377,7 @@ pub(super) fn damaged(lane: &str, event: &str) -> NewInbound {
         channel: "line".to_owned(),
         account: "default".to_owned(),
         event: event.to_owned(),
-        lane: lane.to_owned(),
+        lane: lane.parse().unwrap(),
         body: "{\"event\": ".to_owned(),
     }
 }

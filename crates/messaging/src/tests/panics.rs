@@ -12,7 +12,7 @@ use manyhands_channels::{
     OutgoingMessage, SendError, SendReceipt, WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use manyhands_config::ChannelAccount;
-use manyhands_core::Place;
+use manyhands_core::ChatRef;
 use manyhands_store::OutboxState;
 use tokio_util::sync::CancellationToken;
 
@@ -102,7 +102,7 @@ impl Channel for Shaky {
     fn pieces(&self, text: &str) -> Vec<String> {
         vec![text.to_owned()]
     }
-    async fn typing(&self, _: &Place) -> Result<(), SendError> {
+    async fn typing(&self, _: &ChatRef) -> Result<(), SendError> {
         Ok(())
     }
     async fn pressed(&self, _: &Inbound, _: &str) -> Result<(), SendError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use manyhands_core::ManualClock;
 use manyhands_path::Metrics;
-use manyhands_store::{InboxState, NewOutbound, OutboxState, SendEnd};
+use manyhands_store::{InboxState, NewOutbound, OutboxKey, OutboxState, SendEnd};
 
 use super::fixture::{Model, Stage, calm, damaged, direct, open_to_all};
 
@@ -13,10 +13,10 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 fn words(key: &str) -> NewOutbound {
     NewOutbound {
-        key: key.to_owned(),
+        key: OutboxKey::new(key),
         channel: "line".to_owned(),
         account: "default".to_owned(),
-        lane: key.to_owned(),
+        lane: key.parse().unwrap(),
         body: "{}".to_owned(),
         session_key: None,
     }
@@ -58,7 +58,7 @@ async fn what_ended_is_forgotten_after_its_days_and_what_waits_stays() {
         .await
         .unwrap();
     assert_eq!(left.len(), 1);
-    assert_eq!(left[0].key, "waits");
+    assert_eq!(left[0].key.as_str(), "waits");
     stage.stop().await;
 }
 

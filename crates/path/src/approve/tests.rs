@@ -35,7 +35,7 @@ async fn an_approved_call_runs_once_when_the_caller_comes_back() {
         .approvals()
         .decide(
             id.unwrap(),
-            Answer::Approve(ApprovalScope::Once),
+            ApprovalDecision::Approve(ApprovalScope::Once),
             None,
             "owner",
         )
@@ -63,7 +63,7 @@ async fn a_refused_call_stays_refused() {
     fixture
         .path
         .approvals()
-        .decide(id, Answer::Deny, None, "owner")
+        .decide(id, ApprovalDecision::Deny, None, "owner")
         .await
         .unwrap();
     assert_eq!(
@@ -74,7 +74,12 @@ async fn a_refused_call_stays_refused() {
         fixture
             .path
             .approvals()
-            .decide(id, Answer::Approve(ApprovalScope::Once), None, "owner")
+            .decide(
+                id,
+                ApprovalDecision::Approve(ApprovalScope::Once),
+                None,
+                "owner"
+            )
             .await
             .is_err(),
         "decided is decided"
@@ -91,7 +96,12 @@ async fn a_secret_in_a_question_is_neither_kept_nor_shown() {
     fixture
         .path
         .approvals()
-        .decide(id, Answer::Approve(ApprovalScope::Once), None, "owner")
+        .decide(
+            id,
+            ApprovalDecision::Approve(ApprovalScope::Once),
+            None,
+            "owner",
+        )
         .await
         .unwrap();
     let other = ask(&fixture, "[redacted]").await.unwrap_err().0;
@@ -112,7 +122,12 @@ async fn a_question_expires() {
         fixture
             .path
             .approvals()
-            .decide(id, Answer::Approve(ApprovalScope::Once), None, "owner")
+            .decide(
+                id,
+                ApprovalDecision::Approve(ApprovalScope::Once),
+                None,
+                "owner"
+            )
             .await
             .is_err()
     );
@@ -121,7 +136,12 @@ async fn a_question_expires() {
     fixture
         .path
         .approvals()
-        .decide(again, Answer::Approve(ApprovalScope::Once), None, "owner")
+        .decide(
+            again,
+            ApprovalDecision::Approve(ApprovalScope::Once),
+            None,
+            "owner",
+        )
         .await
         .unwrap();
     fixture.clock.advance(Duration::from_secs(15 * 60 + 1));
@@ -155,9 +175,14 @@ async fn a_waiting_caller_goes_on_when_the_owner_agrees() {
                 None => tokio::task::yield_now().await,
             }
         };
-        desk.decide(id, Answer::Approve(ApprovalScope::Once), None, "owner")
-            .await
-            .unwrap();
+        desk.decide(
+            id,
+            ApprovalDecision::Approve(ApprovalScope::Once),
+            None,
+            "owner",
+        )
+        .await
+        .unwrap();
     };
     let (outcome, ()) = tokio::join!(fixture.path.invoke(request), owner);
     outcome.unwrap();
@@ -198,7 +223,12 @@ async fn a_stopping_gateway_parks_the_question_and_lets_the_caller_go() {
         .id;
     restarted
         .approvals()
-        .decide(id, Answer::Approve(ApprovalScope::Once), None, "owner")
+        .decide(
+            id,
+            ApprovalDecision::Approve(ApprovalScope::Once),
+            None,
+            "owner",
+        )
         .await
         .unwrap();
     testing::call_on(&restarted, laptop, "test::launch", json!({ "text": "a" }))
@@ -242,10 +272,17 @@ async fn two_conversations_ask_for_themselves_and_a_yes_is_for_one_of_them() {
             found.expect("its question").id
         };
         let (a, b) = (of("agent:main:a"), of("agent:main:b"));
-        desk.decide(b, Answer::Deny, None, "owner").await.unwrap();
-        desk.decide(a, Answer::Approve(ApprovalScope::Once), None, "owner")
+        desk.decide(b, ApprovalDecision::Deny, None, "owner")
             .await
             .unwrap();
+        desk.decide(
+            a,
+            ApprovalDecision::Approve(ApprovalScope::Once),
+            None,
+            "owner",
+        )
+        .await
+        .unwrap();
     };
     let (first, second, ()) = tokio::join!(first, second, owner);
     first.unwrap();
@@ -270,7 +307,12 @@ async fn who_is_stopped_takes_the_question_back_for_good() {
     };
     waiting(&fixture, 0).await; // dropping the call stopped it
     let late = desk
-        .decide(id, Answer::Approve(ApprovalScope::Once), None, "owner")
+        .decide(
+            id,
+            ApprovalDecision::Approve(ApprovalScope::Once),
+            None,
+            "owner",
+        )
         .await;
     assert!(
         matches!(&late, Err(StoreError::Settled { state, .. }) if state == "withdrawn"),
@@ -360,7 +402,7 @@ async fn an_approval_for_the_conversation_covers_calls_like_it_and_nothing_else(
     let first = launch(&fixture, git("status"), Taint::NONE)
         .await
         .unwrap_err();
-    let scope = Answer::Approve(ApprovalScope::Conversation);
+    let scope = ApprovalDecision::Approve(ApprovalScope::Conversation);
     desk.decide(id_of(&first), scope, None, "owner")
         .await
         .unwrap();
@@ -404,7 +446,7 @@ async fn a_denial_carries_the_owners_message_to_the_model() {
         .unwrap_err();
     let desk = fixture.path.approvals();
     let message = Some("not on Fridays; run the tests instead");
-    desk.decide(id_of(&asked), Answer::Deny, message, "owner")
+    desk.decide(id_of(&asked), ApprovalDecision::Deny, message, "owner")
         .await
         .unwrap();
     let denied = launch(&fixture, call, Taint::NONE).await.unwrap_err();

@@ -10,7 +10,7 @@ use object_store::{MultipartUpload, ObjectStoreExt as _, PutMode};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
-use super::Used;
+use super::ArtifactUsage;
 use crate::artifact_record::NewArtifact;
 use crate::blobs::Blobs;
 use crate::error::StoreError;
@@ -53,7 +53,7 @@ impl Written {
         &self,
         content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
         new: &NewArtifact,
-        used: Used,
+        used: ArtifactUsage,
     ) -> Result<(u64, String), StoreError> {
         let mut content = std::pin::pin!(content);
         let (place, left) = (location(self.id), used.left(&new.room));
@@ -116,7 +116,7 @@ impl Drop for Written {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 if let Err(error) = forget(&blobs, id).await {
-                    tracing::warn!(%error, "the bytes of an artifact that was not kept stay until the next start");
+                    tracing::warn!(event = "artifact_cleanup_failed", %error, "failed to remove the bytes of an artifact that was not stored; the next start removes them");
                 }
             });
         }

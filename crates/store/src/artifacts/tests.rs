@@ -17,7 +17,7 @@ fn new(name: &str, expires: Option<i64>) -> NewArtifact {
         call: ids().next(),
         caller: "client:laptop".to_owned(),
         bucket: Bucket::Results,
-        room: Room::ENDLESS,
+        room: ArtifactQuota::ENDLESS,
         expires: expires.map(Timestamp),
     }
 }
@@ -186,11 +186,11 @@ async fn equal_bytes_are_kept_once_and_go_with_the_last() {
 async fn what_there_is_no_room_for_leaves_nothing_behind() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
-    let room = Room {
+    let room = ArtifactQuota {
         one: 10,
         agent: 15,
         all: 18,
-        ..Room::ENDLESS
+        ..ArtifactQuota::ENDLESS
     };
     let put = async |agent: &str, text: &'static str| {
         let new = NewArtifact {
@@ -226,7 +226,7 @@ async fn what_there_is_no_room_for_leaves_nothing_behind() {
 async fn an_agent_and_a_caller_keep_so_many_artifacts_and_bytes() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
-    let put = async |agent: &str, caller: &str, room: Room, text: &'static str| {
+    let put = async |agent: &str, caller: &str, room: ArtifactQuota, text: &'static str| {
         let new = NewArtifact {
             agent: agent.parse().unwrap(),
             caller: caller.to_owned(),
@@ -241,27 +241,27 @@ async fn an_agent_and_a_caller_keep_so_many_artifacts_and_bytes() {
         Err(StoreError::Quota { what }) => assert!(what.contains(words), "{what}"),
         other => panic!("{other:?}"),
     };
-    let two = Room {
+    let two = ArtifactQuota {
         agent_files: 2,
-        ..Room::ENDLESS
+        ..ArtifactQuota::ENDLESS
     };
     let first = put("main", "a", two, "").await.unwrap();
     put("main", "b", two, "1").await.unwrap();
     let full = put("main", "c", two, "").await;
     refused(full, "2 of 2 artifacts (limits.artifact_agent_files)");
     put("other", "c", two, "2").await.unwrap();
-    let one = Room {
+    let one = ArtifactQuota {
         caller_files: 1,
-        ..Room::ENDLESS
+        ..ArtifactQuota::ENDLESS
     };
     refused(
         put("main", "a", one, "3").await,
         "limits.artifact_caller_files",
     );
     put("main", "d", one, "4").await.unwrap();
-    let ten = Room {
+    let ten = ArtifactQuota {
         caller: 10,
-        ..Room::ENDLESS
+        ..ArtifactQuota::ENDLESS
     };
     put("main", "e", ten, "01234567").await.unwrap();
     let full = put("other", "e", ten, "012").await;
@@ -330,11 +330,11 @@ async fn counts_agree_with_the_records_whatever_was_added_and_removed() {
 async fn many_at_once_do_not_fill_more_than_the_room() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
-    let room = Room {
+    let room = ArtifactQuota {
         one: 100,
         agent: 50,
         all: 100,
-        ..Room::ENDLESS
+        ..ArtifactQuota::ENDLESS
     };
     let puts: Vec<_> = (0..20)
         .map(|n| {

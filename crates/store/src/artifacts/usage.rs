@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Artifacts;
-use crate::artifact_record::{ArtifactRecord, Room};
+use crate::artifact_record::{ArtifactQuota, ArtifactRecord};
 use crate::error::StoreError;
 use crate::quota::readable;
 use crate::sql::{Row, Statement, Tx};
@@ -16,8 +16,12 @@ const ALL: &str = "all";
 
 impl Artifacts {
     /// How much is kept now, by an agent, by a caller and in all.
-    pub(super) async fn used(&self, agent: &str, caller: &str) -> Result<Used, StoreError> {
-        Used::of(&self.sql.all(select(agent, caller)).await?)
+    pub(super) async fn used(
+        &self,
+        agent: &str,
+        caller: &str,
+    ) -> Result<ArtifactUsage, StoreError> {
+        ArtifactUsage::of(&self.sql.all(select(agent, caller)).await?)
     }
 }
 
@@ -84,25 +88,25 @@ async fn change(
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Kept {
+struct ArtifactTotals {
     files: u64,
     bytes: u64,
 }
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Used {
-    agent: Kept,
-    caller: Kept,
-    all: Kept,
+pub(super) struct ArtifactUsage {
+    agent: ArtifactTotals,
+    caller: ArtifactTotals,
+    all: ArtifactTotals,
 }
 
-impl Used {
+impl ArtifactUsage {
     pub(super) fn of(rows: &[Row]) -> Result<Self, StoreError> {
         let mut used = Self::default();
         for row in rows {
             let number = |column| row.int(column).map(|n| u64::try_from(n).unwrap_or(0));
-            let kept = Kept {
+            let kept = ArtifactTotals {
                 files: number("files")?,
                 bytes: number("bytes")?,
             };
@@ -116,7 +120,7 @@ impl Used {
     }
 
     /// How many bytes one more may have.
-    pub(super) fn left(&self, room: &Room) -> u64 {
+    pub(super) fn left(&self, room: &ArtifactQuota) -> u64 {
         if self.agent.files >= room.agent_files || self.caller.files >= room.caller_files {
             return 0;
         }
@@ -132,7 +136,11 @@ impl Used {
     }
 
     /// Whether there is room for `record`, after others may have come in between.
-    pub(super) fn admit(&self, record: &ArtifactRecord, room: &Room) -> Result<(), StoreError> {
+    pub(super) fn admit(
+        &self,
+        record: &ArtifactRecord,
+        room: &ArtifactQuota,
+    ) -> Result<(), StoreError> {
         let agent = record.agent.as_str();
         match self.refusal(record.size, agent, room) {
             Some(refusal) => Err(refusal),
@@ -141,8 +149,13 @@ impl Used {
     }
 
     /// Why an artifact of so many bytes is not kept; none where it is.
-    pub(super) fn refusal(&self, size: u64, agent: &str, room: &Room) -> Option<StoreError> {
-        let over = |kept: Kept, most: u64| kept.bytes.saturating_add(size) > most;
+    pub(super) fn refusal(
+        &self,
+        size: u64,
+        agent: &str,
+        room: &ArtifactQuota,
+    ) -> Option<StoreError> {
+        let over = |kept: ArtifactTotals, most: u64| kept.bytes.saturating_add(size) > most;
         if size > room.one {
             let what = format!(
                 "it has more than {} bytes, the most of one artifact (limits.artifact_file_bytes)",

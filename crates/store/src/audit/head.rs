@@ -83,6 +83,7 @@ impl Head {
 fn mac(key: &HeadKey, seq: i64, hash: &str) -> hmac::Hmac<sha2::Sha256> {
     let mut mac = keyed(&key.0);
     mac.update(b"manyhands audit head v1\0");
+    // A fixed length before the text, so that no other pair has the same bytes.
     mac.update(&seq.to_le_bytes());
     mac.update(hash.as_bytes());
     mac
@@ -177,9 +178,10 @@ impl Tail {
                 return Ok(Some("audit.head was not signed by this vault".to_owned()));
             }
         };
+        // The file is written after the commit it names, so it may be behind but never ahead.
         if file.seq > self.seq {
             return Ok(Some(format!(
-                "entries were taken away: audit.head was at {} and the last entry was {}",
+                "entries were removed: audit.head was at {} and the last entry was {}",
                 file.seq, self.seq
             )));
         }

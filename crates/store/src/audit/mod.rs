@@ -1,4 +1,4 @@
-//! What was done, by whom, and how it ended: append-only and hash-chained.
+//! The audit: which calls were made, by whom and how they ended; append-only and hash-chained.
 //!
 //! Entries are numbered from 1 without gaps, each carries the hash of itself and all
 //! before it, and the end is signed with a key of the vault. So a changed, missing,
@@ -32,19 +32,19 @@ pub use counts::{CallCounts, CountBy};
 pub use entry::{AuditEntry, AuditKind, AuditRecord, AuditStatus, MAX_SUMMARY};
 pub use query::AuditFilter;
 pub use retention::Retention;
-pub use verify::{AuditProblem, Verdict, VerifyFrom};
+pub use verify::{AuditProblem, ChainVerdict, VerifyFrom};
 
 use crate::error::StoreError;
 use crate::sql::Sql;
 use crate::vault::Vault;
 use chain::{GENESIS, damage_entry};
 use head::{Head, HeadFile, HeadKey, Tail};
-use writer::{HeadFileCopy, Message, Writer, WriterState};
+use writer::{AuditWriter, HeadFileCopy, WriterMessage, WriterState};
 
-/// How many entries may wait for the writer before whoever records has to wait too.
+/// How many entries may be queued for the writer before `record` waits for room.
 const QUEUE: usize = 4_096;
 
-/// When `record` comes back.
+/// When `record` returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// Once the entry is on disk: before a call with effects is acknowledged.
@@ -59,7 +59,7 @@ pub struct Audit {
     sql: Sql,
     key: HeadKey,
     home: PathBuf,
-    queue: mpsc::Sender<Message>,
+    queue: mpsc::Sender<WriterMessage>,
     state: Arc<WriterState>,
 }
 
@@ -84,7 +84,7 @@ impl Audit {
             .collect();
         let (queue, receiver) = mpsc::channel(QUEUE);
         let state = Arc::new(WriterState::default());
-        let writer = Writer {
+        let writer = AuditWriter {
             sql: sql.clone(),
             key: key.clone(),
             home: home.to_owned(),
@@ -114,7 +114,7 @@ impl Audit {
         let entry = entry.bounded();
         let troubled = self.state.failing.load(Ordering::Acquire);
         if durability == Durability::Soon && !troubled {
-            let message = Message::Record { entry, done: None };
+            let message = WriterMessage::Record { entry, done: None };
             return self
                 .queue
                 .send(message)
@@ -122,7 +122,7 @@ impl Audit {
                 .map_err(|_| StoreError::Closed);
         }
         let (done, outcome) = oneshot::channel();
-        let message = Message::Record {
+        let message = WriterMessage::Record {
             entry,
             done: Some(done),
         };
@@ -137,7 +137,7 @@ impl Audit {
     /// Writes all that is queued, and the head beside the database, and stops the writer.
     pub async fn close(&self) -> Result<(), StoreError> {
         let (done, outcome) = oneshot::channel();
-        if self.queue.send(Message::Close(done)).await.is_err() {
+        if self.queue.send(WriterMessage::Close(done)).await.is_err() {
             return Ok(());
         }
         self.state.urgent.notify_one();

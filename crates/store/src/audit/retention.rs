@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use super::Audit;
 use super::chain::{COLUMNS, ChainHash, GENESIS, StoredEntry};
 use super::checkpoint::{Announcement, Checkpoint};
-use super::writer::Message;
+use super::writer::WriterMessage;
 use crate::blobs::Blobs;
 use crate::error::StoreError;
 use crate::hex;
@@ -63,7 +63,8 @@ impl Audit {
             let said = &mut prune.announcement;
             let place = format!("{FOLDER}/{}-{}.jsonl.gz", said.first, said.through);
             said.archive_sha256 = Some(hex::encode(&Sha256::digest(&packed)));
-            // On disk before the entries go; one that a crash left behind is written again.
+            // The archive is on disk before the entries are removed, so a crash can only leave both.
+            // The next run writes the same file again under the same name.
             blobs
                 .put(&Path::from(place.as_str()), packed.into())
                 .await?;
@@ -71,7 +72,7 @@ impl Audit {
         }
         let count = prune.announcement.count;
         let (done, outcome) = oneshot::channel();
-        let message = Message::Prune {
+        let message = WriterMessage::Prune {
             prune: Box::new(prune),
             done,
         };
@@ -84,6 +85,8 @@ impl Audit {
 
     /// The entries that go next, verified, and their lines for the archive.
     async fn plan(&self, retention: &Retention) -> Result<Option<(Prune, Vec<u8>)>, StoreError> {
+        // Planned on a snapshot without the write lock, because verifying thousands of entries takes a
+        // while; the writer checks that nothing moved before it removes them.
         let mut moment = self.sql.moment().await?;
         let planned = self.plan_at(&mut moment, retention).await;
         moment.abandon().await;
@@ -104,19 +107,21 @@ impl Audit {
         };
         let mut end = bounds.int("last")? - LATEST;
         if let open @ 1.. = bounds.int("open")? {
-            end = end.min(open - 1); // a call that runs is closed by its own entry
+            // A running call is closed by its own later entry; its start must still be there then.
+            end = end.min(open - 1);
         }
         let mut excess = match retention.max_bytes {
             Some(most) => excess(moment, most).await?,
             None => 0,
         };
         let base = Checkpoint::read(moment).await?;
+        // Removing from a forged start would make the forgery permanent.
         if let Some(base) = &base
             && !base.is_genuine(&self.key)
         {
             return Err(damaged(base.seq));
         }
-        let mut plan = Plan::after(base.as_ref())?;
+        let mut plan = PrunePlan::after(base.as_ref())?;
         'pages: while plan.last < end && plan.count < BATCH {
             let select = Statement::new(COLUMNS)
                 .then_with(" WHERE seq > ", plan.last)
@@ -148,6 +153,8 @@ async fn excess(moment: &mut Tx, most: u64) -> Result<i64, StoreError> {
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let stored = Statement::new("SELECT bytes FROM audit_head WHERE id = 1");
     let stored = moment.one(stored).await?;
+    // The running total is cheap but can drift; the exact sum reads the whole table, so it is taken
+    // only when the total says that there is something to do.
     if stored.map_or(Ok(0), |row| row.int("bytes"))? <= most {
         return Ok(0);
     }
@@ -158,6 +165,7 @@ async fn excess(moment: &mut Tx, most: u64) -> Result<i64, StoreError> {
     );
     let counted = moment.one(sum).await?;
     let counted = counted.map_or(Ok(0), |row| row.int("bytes"))?;
+    // Down to nine tenths: otherwise every few entries would start another run.
     Ok(match counted > most {
         true => counted - most / 10 * 9,
         false => 0,
@@ -165,7 +173,7 @@ async fn excess(moment: &mut Tx, most: u64) -> Result<i64, StoreError> {
 }
 
 /// A prefix while it is read.
-struct Plan {
+struct PrunePlan {
     base: i64,
     first: i64,
     last: i64,
@@ -177,7 +185,7 @@ struct Plan {
     lines: Vec<u8>,
 }
 
-impl Plan {
+impl PrunePlan {
     fn after(base: Option<&Checkpoint>) -> Result<Self, StoreError> {
         let seq = base.map_or(0, |base| base.seq);
         let hash = base.map_or(Some(GENESIS), |base| hex::decode(&base.hash));
@@ -195,6 +203,7 @@ impl Plan {
     }
 
     fn add(&mut self, entry: StoredEntry, claimed: String) -> Result<(), StoreError> {
+        // Each entry is verified before it is removed: afterwards nothing could prove what it was.
         let hash = entry.link(&self.hash);
         if entry.seq != self.last + 1 || hex::encode(&hash) != claimed {
             return Err(damaged(self.last + 1));

@@ -7,7 +7,7 @@ use object_store::ObjectStoreExt as _;
 use object_store::path::Path;
 use serde_json::Value;
 
-use super::{AuditEntry, AuditFilter, AuditKind, Durability, Retention, Verdict, VerifyFrom};
+use super::{AuditEntry, AuditFilter, AuditKind, ChainVerdict, Durability, Retention, VerifyFrom};
 use crate::testing::{TestHome, ids};
 use crate::{Store, StoreError};
 
@@ -40,7 +40,7 @@ fn before(at: i64) -> Retention {
     }
 }
 
-async fn verify(store: &Store) -> Verdict {
+async fn verify(store: &Store) -> ChainVerdict {
     store.audit().verify(VerifyFrom::Genesis).await.unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! Every way we know to tamper with the audit, as tests.
 
-use super::{AuditEntry, AuditFilter, AuditKind, Durability, Verdict, VerifyFrom};
+use super::{AuditEntry, AuditFilter, AuditKind, ChainVerdict, Durability, VerifyFrom};
 use crate::home::AUDIT_HEAD;
 use crate::testing::TestHome;
 use crate::{Store, StoreError};
@@ -28,7 +28,7 @@ async fn ten(home: &TestHome) {
 }
 
 /// Verifies without opening the store the usual way, which would put damage on record.
-async fn verdict(home: &TestHome) -> Verdict {
+async fn verdict(home: &TestHome) -> ChainVerdict {
     let store = home.open().await;
     let verdict = store.audit().verify(VerifyFrom::Genesis).await.unwrap();
     std::mem::forget(store);

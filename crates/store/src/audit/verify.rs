@@ -37,7 +37,7 @@ pub struct AuditProblem {
 /// What verifying found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AuditVerdict")]
-pub struct Verdict {
+pub struct ChainVerdict {
     /// Nothing is wrong.
     pub ok: bool,
     /// How many entries were looked at.
@@ -53,8 +53,8 @@ pub struct Verdict {
 impl Audit {
     /// Reads the chain and compares it with itself, its signed head and the copy of
     /// that beside the database. Entries may be added meanwhile.
-    pub async fn verify(&self, from: VerifyFrom) -> Result<Verdict, StoreError> {
-        let mut walk = Walk::start(self, from).await?;
+    pub async fn verify(&self, from: VerifyFrom) -> Result<ChainVerdict, StoreError> {
+        let mut walk = ChainWalk::start(self, from).await?;
         loop {
             let mut moment = self.sql.moment().await?;
             let checkpoint = Checkpoint::read(&mut moment).await?;
@@ -77,7 +77,7 @@ impl Audit {
     }
 }
 
-struct Walk {
+struct ChainWalk {
     file: HeadFile,
     /// The place and hash of the last row seen.
     seq: i64,
@@ -95,7 +95,7 @@ struct Walk {
     more: u64,
 }
 
-impl Walk {
+impl ChainWalk {
     async fn start(audit: &Audit, from: VerifyFrom) -> Result<Self, StoreError> {
         let file = HeadFile::read(&audit.home, &audit.key)?;
         let mut walk = Self {
@@ -262,8 +262,8 @@ impl Walk {
         Ok(())
     }
 
-    fn verdict(self) -> Verdict {
-        Verdict {
+    fn verdict(self) -> ChainVerdict {
+        ChainVerdict {
             ok: self.problems.is_empty(),
             checked: self.checked,
             removed: u64::try_from(self.removed).unwrap_or(0),

@@ -18,7 +18,7 @@ use manyhands_core::{Clock, Ids, Secret, Timestamp};
 use super::manifest::Manifest;
 use super::unpack::unpack;
 use super::{CONFIG, OWNER_TOKEN, Overwrite};
-use crate::audit::{Verdict, VerifyFrom};
+use crate::audit::{ChainVerdict, VerifyFrom};
 use crate::error::StoreError;
 use crate::home::{self, DATABASE, LOCK};
 use crate::lock::{Holder, HomeLock};
@@ -146,7 +146,7 @@ impl Staged {
         clock: Arc<dyn Clock>,
         ids: Ids,
         passphrase: Option<Secret>,
-    ) -> Result<Verdict, StoreError> {
+    ) -> Result<ChainVerdict, StoreError> {
         let store = Store::open(self.unpacked.path(), clock, ids, passphrase).await?;
         let verdict = store.audit().verify(VerifyFrom::Genesis).await;
         store.close().await?;

@@ -31,7 +31,7 @@ use object_store::{
 use tokio::sync::Semaphore;
 
 use super::listing::{list, list_one};
-use super::trees::Place;
+use super::trees::BlobLocation;
 use super::upload::DiskUpload;
 use super::{BlobStore, Blobs};
 
@@ -82,15 +82,17 @@ impl Disk {
     }
 
     /// Where a blob is, if this store has such a blob.
-    pub(super) fn place(&self, location: &Path) -> Result<Place> {
+    pub(super) fn place(&self, location: &Path) -> Result<BlobLocation> {
         let path = inside(location)?;
-        Place::of_blob(&self.scope, &path).ok_or_else(|| refusal(location, JailError::Escapes))
+        BlobLocation::of_blob(&self.scope, &path)
+            .ok_or_else(|| refusal(location, JailError::Escapes))
     }
 
     /// Where the blobs below `prefix` are.
-    pub(super) fn folder(&self, prefix: &Path) -> Result<Place> {
+    pub(super) fn folder(&self, prefix: &Path) -> Result<BlobLocation> {
         let path = inside(prefix)?;
-        Place::of_folder(&self.scope, &path).ok_or_else(|| refusal(prefix, JailError::Escapes))
+        BlobLocation::of_folder(&self.scope, &path)
+            .ok_or_else(|| refusal(prefix, JailError::Escapes))
     }
 
     /// What a listing without prefix begins at.
@@ -99,17 +101,22 @@ impl Disk {
     }
 
     /// The tree of a place, which must be there.
-    pub(super) fn tree(&self, place: &Place) -> std::result::Result<Jail, JailError> {
+    pub(super) fn tree(&self, place: &BlobLocation) -> std::result::Result<Jail, JailError> {
         self.root.sub_without_links(&place.tree, Missing::Refuse)
     }
 
     /// Begins a blob, creating its tree where it is missing.
-    pub(super) fn begin(&self, place: &Place) -> std::result::Result<PendingFile, JailError> {
+    pub(super) fn begin(
+        &self,
+        place: &BlobLocation,
+    ) -> std::result::Result<PendingFile, JailError> {
         let mut tries = 0;
         loop {
             tries += 1;
             let tree = self.root.sub_without_links(&place.tree, Missing::Create);
             match tree.and_then(|tree| tree.begin_write(&place.below)) {
+                // A delete that ran in between may have removed the folder as empty after it was created;
+                // bounded, because something else may keep removing it.
                 Err(JailError::NotFound) if tries < TRIES => {}
                 done => return done,
             }
@@ -121,9 +128,11 @@ impl Disk {
         &self,
         job: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        // Bounded: each job occupies a blocking thread, and a slow disk must not use up all of them.
         let permit = self.jobs.clone().acquire_owned().await;
         let permit = permit.map_err(|error| general(Box::new(error)))?;
         let done = tokio::task::spawn_blocking(move || {
+            // The permit is released by the job, not by its caller: a cancelled caller leaves the job running.
             let done = job();
             drop(permit);
             done
@@ -230,7 +239,12 @@ struct Opened {
     whole: Option<Bytes>,
 }
 
-fn open(disk: &Disk, place: &Place, location: &Path, options: &GetOptions) -> Result<Opened> {
+fn open(
+    disk: &Disk,
+    place: &BlobLocation,
+    location: &Path,
+    options: &GetOptions,
+) -> Result<Opened> {
     let (mut file, meta) = disk
         .tree(place)
         .and_then(|tree| tree.open_file(&place.below))
@@ -249,6 +263,7 @@ fn open(disk: &Disk, place: &Place, location: &Path, options: &GetOptions) -> Re
         let seek = file.seek(SeekFrom::Start(range.start));
         seek.map_err(|error| general(Box::new(error)))?;
         let length = range.end - range.start;
+        // Small blobs are read in the job that opened them, which saves a second trip to a thread.
         let small = length <= CHUNK;
         small.then(|| read_exactly(&mut file, length)).transpose()?
     };
@@ -293,6 +308,7 @@ impl Disk {
                 if !tree.remove_file(&place.below)? {
                     return Err(JailError::NotFound);
                 }
+                // Object stores have no folders; an empty one must not stay visible in listings.
                 tree.remove_empty_parents(&place.below)?;
                 disk.root.remove_empty_dirs(&place.tree);
                 Ok(())
@@ -328,6 +344,8 @@ impl ObjectStore for Disk {
         let (disk, place, location) = (self.clone(), self.place(location)?, location.clone());
         self.job(move || {
             let attempt = || {
+                // Written beside its name, synced and renamed by `commit`: readers see the old content or the new
+                // one, and never a part.
                 let mut pending = disk.begin(&place)?;
                 for bytes in &payload {
                     pending.write_all(bytes)?;
@@ -409,6 +427,7 @@ impl ObjectStore for Disk {
             let opened = disk
                 .tree(&source)
                 .and_then(|tree| tree.open_file(&source.below));
+            // Copied from the open handle: a source that is replaced meanwhile is still copied consistently.
             let (file, _) = opened.map_err(|error| read_refusal(&from, error))?;
             let attempt = || {
                 let mut pending = disk.begin(&target)?;

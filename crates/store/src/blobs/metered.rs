@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::disk::general;
 use super::{BlobStore, Blobs};
 use crate::error::StoreError;
-use crate::quota::{Account, Charged, Ledger, Refused, Reservation};
+use crate::quota::{Charged, Ledger, Refused, Reservation, WorkspaceAccount};
 
 /// Locks that paths are spread over. A path's size must not change between looking at it and
 /// replacing it, or the account would drift.
@@ -86,10 +86,13 @@ impl Metered {
                 charged.keep();
                 return Ok(written);
             };
+            // One writer for each path: two that saw the same old size would both release it.
             let _path = blobs.paths.lock(&location).await;
             let old = blobs.size(&location).await?;
             let more = new.saturating_sub(old.unwrap_or(0));
             let reserved = blobs.reserve(&account, more, old).await?;
+            // Held until the numbers are up to date: a count that ran in between would see the file and
+            // the reservation, and count it twice.
             let _changing = blobs.begin(&account).await?;
             let written = write.await?;
             reserved.stored(new, old);
@@ -99,10 +102,10 @@ impl Metered {
         finish(work).await
     }
 
-    /// Room for `bytes` more at a path that holds `old` bytes, or nothing yet.
+    /// ArtifactQuota for `bytes` more at a path that holds `old` bytes, or nothing yet.
     async fn reserve(
         &self,
-        account: &Arc<Account>,
+        account: &Arc<WorkspaceAccount>,
         bytes: u64,
         old: Option<u64>,
     ) -> Result<Reservation> {
@@ -113,7 +116,7 @@ impl Metered {
 
     async fn begin<'a>(
         &self,
-        account: &'a Account,
+        account: &'a WorkspaceAccount,
     ) -> Result<tokio::sync::RwLockReadGuard<'a, ()>> {
         let begun = account.begin(&self.ledger, &*self.inner).await;
         Ok(begun.map_err(Refused)?)
@@ -126,6 +129,7 @@ impl Metered {
         };
         let _path = self.paths.lock(&location).await;
         let _changing = self.begin(&account).await?;
+        // Measured before it is gone, and booked only once it is: a failed delete frees nothing.
         let size = self.size(&location).await?;
         self.inner.delete(&location).await?;
         if let Some(size) = size {
@@ -139,6 +143,8 @@ impl Metered {
 async fn finish<T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
+    // A task of its own: a caller that goes away between the write and the booking would leave bytes
+    // that nobody accounts for.
     let done = tokio::spawn(work).await;
     done.map_err(|error| general(Box::new(error)))?
 }
@@ -247,6 +253,8 @@ impl ObjectStore for Metered {
             mode,
             extensions: options.extensions,
         };
+        // Copied and then deleted, because source and target can belong to different accounts; a crash
+        // in between leaves both files rather than none.
         self.copy_opts(from, to, copy).await?;
         self.delete_one(from.clone()).await.map(drop)
     }
@@ -258,7 +266,7 @@ struct MeteredUpload {
     upload: Option<Box<dyn MultipartUpload>>,
     blobs: Metered,
     location: Path,
-    account: Option<Arc<Account>>,
+    account: Option<Arc<WorkspaceAccount>>,
     paid: Paid,
 }
 
@@ -296,6 +304,8 @@ fn ended() -> Error {
 #[async_trait]
 impl MultipartUpload for MeteredUpload {
     fn put_part(&mut self, data: PutPayload) -> UploadPart {
+        // Before the part reaches the disk: an upload of unknown length is stopped at the quota, not
+        // found too large at its end.
         let admitted = self.admit(data.content_length() as u64);
         match (admitted, &mut self.upload) {
             (Ok(()), Some(upload)) => upload.put_part(data),

@@ -11,14 +11,14 @@ const AGENTS: &str = "agents";
 
 /// Where a blob, or a folder of blobs, is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BlobLocation {
     /// The tree, from the root.
     pub(super) tree: RelPath,
     /// The way from the tree.
     pub(super) below: RelPath,
 }
 
-impl Place {
+impl BlobLocation {
     /// The place of the blob at `path`; `None` when that is not below `scope`.
     pub(super) fn of_blob(scope: &RelPath, path: &RelPath) -> Option<Self> {
         // The last name is the blob's, so that it is never taken for a tree.
@@ -77,7 +77,7 @@ mod tests {
             ("artifacts/1", "artifacts", "1"),
             ("top", "", "top"),
         ] {
-            let place = Place::of_blob(&RelPath::root(), &path(blob)).unwrap();
+            let place = BlobLocation::of_blob(&RelPath::root(), &path(blob)).unwrap();
             assert_eq!((place.tree.as_str(), place.below.as_str()), (tree, below));
             assert_eq!(place.whole(), path(blob));
         }
@@ -89,7 +89,7 @@ mod tests {
             ("skills", "skills", "", false),
             ("skills/s", "skills", "s", false),
         ] {
-            let place = Place::of_folder(&RelPath::root(), &path(folder)).unwrap();
+            let place = BlobLocation::of_folder(&RelPath::root(), &path(folder)).unwrap();
             assert_eq!((place.tree.as_str(), place.below.as_str()), (tree, below));
             assert_eq!(place.holds_trees(), trees, "{folder}");
         }
@@ -106,14 +106,18 @@ mod tests {
             "x",
             "agents",
         ] {
-            assert_eq!(Place::of_blob(&scope, &path(other)), None, "{other}");
+            assert_eq!(BlobLocation::of_blob(&scope, &path(other)), None, "{other}");
         }
         for other in ["", "agents", "agents/b", "agents/ab", "skills"] {
-            assert_eq!(Place::of_folder(&scope, &path(other)), None, "{other}");
+            assert_eq!(
+                BlobLocation::of_folder(&scope, &path(other)),
+                None,
+                "{other}"
+            );
         }
-        assert!(Place::of_blob(&scope, &path("agents/a/x")).is_some());
-        assert!(Place::of_folder(&scope, &scope).is_some());
-        let deeper = Place::of_blob(&path("agents/a/memory"), &path("agents/a/memory/x"));
+        assert!(BlobLocation::of_blob(&scope, &path("agents/a/x")).is_some());
+        assert!(BlobLocation::of_folder(&scope, &scope).is_some());
+        let deeper = BlobLocation::of_blob(&path("agents/a/memory"), &path("agents/a/memory/x"));
         assert_eq!(deeper.unwrap().tree, path("agents/a/memory"));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use manyhands_core::Timestamp;
+use manyhands_core::{ChatLane, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::{Mutex as Turnstile, oneshot};
@@ -26,7 +26,7 @@ pub struct NewInbound {
     /// The platform's id of the event.
     pub event: String,
     /// The chat.
-    pub lane: String,
+    pub lane: ChatLane,
     /// The event itself, as JSON.
     pub body: String,
 }
@@ -79,7 +79,7 @@ pub struct InboxRow {
     /// The platform's id of it.
     pub event: String,
     /// The chat.
-    pub lane: String,
+    pub lane: ChatLane,
     /// The event itself, as JSON.
     pub body: String,
     /// Where it stands.
@@ -112,7 +112,7 @@ impl InboxRow {
             channel: row.text("channel")?,
             account: row.text("account")?,
             event: row.text("event")?,
-            lane: row.text("lane")?,
+            lane: row.parsed("lane")?,
             body: row.text("body")?,
             state: row
                 .text("state")?
@@ -125,20 +125,15 @@ impl InboxRow {
     }
 }
 
-fn stopping() -> StoreError {
-    let what = "what was heard was not kept: the gateway is stopping".to_owned();
-    StoreError::Invalid { what }
-}
-
-/// Events that wait to be put on disk together: whoever is first takes all that came meanwhile.
+/// Group commit of incoming events: the first caller writes all that arrived meanwhile.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
-    waiting: Mutex<VecDeque<Waiting>>,
+pub(super) struct InboxWriter {
+    waiting: Mutex<VecDeque<PendingWrite>>,
     turnstile: Turnstile<()>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct PendingWrite {
     events: Vec<NewInbound>,
     kept: oneshot::Sender<Result<usize, StoreError>>,
 }
@@ -148,11 +143,13 @@ impl Chats {
     /// before stay as they are. Whoever calls at the same time shares the way to the disk.
     pub async fn hear(&self, events: Vec<NewInbound>) -> Result<usize, StoreError> {
         let (kept, mut answer) = oneshot::channel();
-        let waiting = Waiting { events, kept };
+        let waiting = PendingWrite { events, kept };
         self.queue().push_back(waiting);
+        // Whoever gets the lock writes for everybody in the queue, so callers that arrive together share
+        // one fsync. `biased`: an outcome that is there already wins over another write.
         let _turn = tokio::select! {
             biased;
-            done = &mut answer => return done.unwrap_or_else(|_| Err(stopping())),
+            done = &mut answer => return done.unwrap_or_else(|_| Err(StoreError::Closed)),
             turn = self.writer.turnstile.lock() => turn,
         };
         loop {
@@ -161,26 +158,29 @@ impl Chats {
             }
             let group = self.next_group();
             if group.is_empty() {
-                return Err(stopping());
+                // The writer took our events and ended without an outcome: the runtime is shutting down.
+                return Err(StoreError::Closed);
             }
-            // Whoever stops waiting does not take the others' events along.
+            // In a task of its own: a caller that is cancelled while it writes for others must not
+            // cancel their events.
             let this = self.clone();
             let written = tokio::spawn(async move { this.write(group).await });
-            written.await.map_err(|_| stopping())?;
+            written.await.map_err(|_| StoreError::Closed)?;
         }
     }
 
-    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<Waiting>> {
+    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<PendingWrite>> {
         let queue = self.writer.waiting.lock();
         queue.unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next_group(&self) -> Vec<Waiting> {
+    fn next_group(&self) -> Vec<PendingWrite> {
         let mut queue = self.queue();
         let mut count = 0;
         let mut group = Vec::new();
         while let Some(next) = queue.front() {
             count += next.events.len();
+            // The first is taken whatever its size: it could never be written otherwise.
             if !group.is_empty() && count > TOGETHER {
                 break;
             }
@@ -189,33 +189,28 @@ impl Chats {
         group
     }
 
-    async fn write(&self, group: Vec<Waiting>) {
+    async fn write(&self, group: Vec<PendingWrite>) {
         match self.insert(&group).await {
             Ok(counts) => {
                 for (one, count) in group.into_iter().zip(counts) {
-                    let _ = one.kept.send(Ok(count)); // nobody waits any more: it is kept all the same
+                    let _ = one.kept.send(Ok(count)); // a caller that gave up does not matter: its events are stored
                 }
             }
             Err(error) => {
-                let told = error.to_string();
-                let full = matches!(error, StoreError::Full);
                 for one in group {
-                    let error = match full {
-                        true => StoreError::Full,
-                        false => StoreError::Invalid { what: told.clone() },
-                    };
-                    let _ = one.kept.send(Err(error));
+                    let _ = one.kept.send(Err(error.clone()));
                 }
             }
         }
     }
 
-    async fn insert(&self, group: &[Waiting]) -> Result<Vec<usize>, StoreError> {
+    async fn insert(&self, group: &[PendingWrite]) -> Result<Vec<usize>, StoreError> {
         let now = self.clock.now();
         let mut tx = self.sql.begin().await?;
         let last = Statement::new("SELECT COALESCE(MAX(seq), 0) AS seq FROM inbox");
         let mut seq = tx.one(last).await?.map_or(Ok(0), |row| row.int("seq"))?;
         let mut counts = Vec::with_capacity(group.len());
+        // Platforms deliver at least once; the unique index on their own event id makes it exactly once.
         for waiting in group {
             let mut count = 0;
             for event in &waiting.events {
@@ -249,12 +244,13 @@ impl Chats {
         let select = Statement::new(COLUMNS).then(
             " WHERE seq IN (SELECT MIN(seq) FROM inbox WHERE state = 'new' GROUP BY lane) ORDER BY seq",
         );
+        // Busy lanes are filtered here rather than in SQL, whose text must not grow with their number.
         let more = limit.saturating_add(busy.len());
         let select = select.then_with(" LIMIT ", i64::try_from(more).unwrap_or(i64::MAX));
         let rows = self.sql.all(select).await?;
         let rows: Result<Vec<InboxRow>, StoreError> = rows.iter().map(InboxRow::read).collect();
         let mut rows = rows?;
-        rows.retain(|row| !busy.contains(&row.lane));
+        rows.retain(|row| !busy.iter().any(|lane| *lane == *row.lane));
         rows.truncate(limit);
         Ok(rows)
     }
@@ -291,6 +287,7 @@ impl Chats {
         .bind(self.clock.now());
         self.sql.run(update).await?;
         if state == InboxState::Failed {
+            // Only failures are shown to the owner; noting every message would wake the page for each.
             self.changes.note();
         }
         Ok(())
@@ -352,6 +349,7 @@ impl Chats {
 
     /// Forgets what ended before `before`, a bounded number at a time; how many that were.
     pub async fn sweep_inbox(&self, before: Timestamp) -> Result<u64, StoreError> {
+        // A thousand at a time: one long delete would hold the only write connection.
         let delete = Statement::new(
             "DELETE FROM inbox WHERE id IN (SELECT id FROM inbox WHERE ended IS NOT NULL AND ended < $1 LIMIT 1000)",
         )

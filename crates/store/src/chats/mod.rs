@@ -8,7 +8,7 @@ mod promises;
 mod tests;
 
 pub use inbox::{Backlog, InboxRow, InboxState, NewInbound};
-pub use outbox::{Lost, NewOutbound, OutboxRow, OutboxState, SendEnd};
+pub use outbox::{NewOutbound, OutboxCounts, OutboxKey, OutboxRow, OutboxState, SendEnd};
 pub use people::{ChatRow, SenderRow, SenderState};
 pub use promises::Promise;
 
@@ -18,7 +18,7 @@ use manyhands_core::{Clock, Ids};
 
 use crate::changes::Changes;
 use crate::sql::Sql;
-use inbox::Writer;
+use inbox::InboxWriter;
 
 /// The records of chats.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct Chats {
     sql: Sql,
     clock: Arc<dyn Clock>,
     ids: Ids,
-    writer: Arc<Writer>,
+    writer: Arc<InboxWriter>,
     changes: Changes,
 }
 

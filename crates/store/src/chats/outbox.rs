@@ -1,7 +1,10 @@
-//! What is to be said: in order within each chat, and never forgotten before it is known what
-//! became of it.
+//! The outbox: outgoing messages, in order within each chat, kept until their outcome is known.
 
-use manyhands_core::Timestamp;
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use manyhands_core::{ChatLane, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
@@ -10,17 +13,76 @@ use super::Chats;
 use crate::error::StoreError;
 use crate::sql::{Row, Statement, Tx};
 
-/// Something to be said.
+/// How the key of a message to a contact begins.
+const CONTACT: &str = "contact:";
+/// What a resent message has at the end of its key, beside that of the first attempt.
+const RESENT: char = '+';
+
+/// The idempotency key of an outgoing message: one that is queued again under the same key is sent
+/// once. The text is stored as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OutboxKey(String);
+
+impl OutboxKey {
+    /// A key of any text that its sender makes unique.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// How the keys of all parts of a message to a contact begin, so that it is found again by its
+    /// hashed id.
+    pub fn contact_prefix(hashed_id: &str) -> String {
+        format!("{CONTACT}{hashed_id}:")
+    }
+
+    /// The key as it is stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the message goes to a contact, whose reachability is recorded.
+    pub fn is_to_contact(&self) -> bool {
+        self.0.starts_with(CONTACT)
+    }
+
+    /// Whether it was resent, because it is unknown whether the first attempt arrived.
+    pub fn is_resend(&self) -> bool {
+        self.0.ends_with(RESENT)
+    }
+
+    /// The key under which the message is resent.
+    #[must_use]
+    pub fn resend(&self) -> Self {
+        Self(format!("{}{RESENT}", self.0))
+    }
+}
+
+impl fmt::Display for OutboxKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Every stored text is a key, so that no row becomes unreadable.
+impl FromStr for OutboxKey {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self::new(text))
+    }
+}
+
+/// A new outgoing message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOutbound {
-    /// What makes saying it twice saying it once.
-    pub key: String,
+    /// Its idempotency key.
+    pub key: OutboxKey,
     /// The platform.
     pub channel: String,
     /// The account of ours.
     pub account: String,
     /// The chat.
-    pub lane: String,
+    pub lane: ChatLane,
     /// What is said, as JSON.
     pub body: String,
     /// The conversation that it comes from.
@@ -75,13 +137,13 @@ impl std::str::FromStr for OutboxState {
     }
 }
 
-/// Something that is to be said, or was.
+/// An outgoing message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxRow {
     /// Its id.
     pub id: String,
-    /// What makes saying it twice saying it once.
-    pub key: String,
+    /// Its idempotency key.
+    pub key: OutboxKey,
     /// Its place among all.
     pub seq: i64,
     /// The platform.
@@ -89,7 +151,7 @@ pub struct OutboxRow {
     /// The account of ours.
     pub account: String,
     /// The chat.
-    pub lane: String,
+    pub lane: ChatLane,
     /// What is said, as JSON.
     pub body: String,
     /// Where it stands.
@@ -142,7 +204,7 @@ pub enum SendEnd {
 /// What did not arrive, or may not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[schemars(rename = "OutboxCount")]
-pub struct Lost {
+pub struct OutboxCounts {
     /// How many did not arrive.
     pub failed: u64,
     /// Of how many that is not known.
@@ -158,11 +220,11 @@ impl OutboxRow {
     fn read(row: &Row) -> Result<Self, StoreError> {
         Ok(Self {
             id: row.text("id")?,
-            key: row.text("key")?,
+            key: row.parsed("key")?,
             seq: row.int("seq")?,
             channel: row.text("channel")?,
             account: row.text("account")?,
-            lane: row.text("lane")?,
+            lane: row.parsed("lane")?,
             body: row.text("body")?,
             state: row
                 .text("state")?
@@ -301,7 +363,7 @@ impl Chats {
             return Ok(());
         };
         let row = OutboxRow::read(&row)?;
-        let key = format!("{}+", row.key);
+        let key = row.key.resend();
         let known =
             Statement::new("SELECT id FROM outbox").then_with(" WHERE key = ", key.as_str());
         if tx.one(known).await?.is_some() {
@@ -321,11 +383,11 @@ impl Chats {
              VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', 0, $8, $9, $10, $8)",
         )
         .bind(id)
-        .bind(key)
+        .bind(key.as_str())
         .bind(row.seq)
         .bind(row.channel)
         .bind(row.account)
-        .bind(row.lane)
+        .bind(row.lane.as_str())
         .bind(row.body)
         .bind(now)
         .bind(format!("said once more, because of {first} it is not known whether it arrived"))
@@ -399,14 +461,14 @@ impl Chats {
     }
 
     /// How much did not arrive, or waits.
-    pub async fn lost(&self) -> Result<Lost, StoreError> {
+    pub async fn lost(&self) -> Result<OutboxCounts, StoreError> {
         let select = Statement::new(
             // Each half as its index has it, so that what was sent is not looked through.
             "SELECT 'waiting' AS state, COUNT(*) AS count FROM outbox WHERE state IN ('pending', 'sending')
              UNION ALL
              SELECT state, COUNT(*) AS count FROM outbox WHERE state IN ('failed', 'unknown') GROUP BY state",
         );
-        let mut lost = Lost::default();
+        let mut lost = OutboxCounts::default();
         for row in self.sql.all(select).await? {
             let count = u64::try_from(row.int("count")?).unwrap_or(0);
             match row.text("state")?.as_str() {

@@ -1,6 +1,6 @@
 //! Who writes, and where.
 
-use manyhands_core::{PeerKind, Place, Timestamp};
+use manyhands_core::{ChatRef, PeerKind, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -63,7 +63,7 @@ pub struct SenderRow {
     /// The beginning of what they said.
     pub said: Option<String>,
     /// Where they wrote.
-    pub place: Place,
+    pub place: ChatRef,
     /// When they first asked.
     pub asked: Timestamp,
     /// When it was decided.
@@ -196,7 +196,7 @@ impl Chats {
     }
 
     /// Notes that something was said in a chat.
-    pub async fn note_chat(&self, place: &Place, name: Option<&str>) -> Result<(), StoreError> {
+    pub async fn note_chat(&self, place: &ChatRef, name: Option<&str>) -> Result<(), StoreError> {
         let put = Statement::new(
             "INSERT INTO channel_chat (channel, account, chat, kind, name, last) VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (channel, account, chat) DO UPDATE SET kind = excluded.kind,

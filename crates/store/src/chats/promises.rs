@@ -1,6 +1,6 @@
 //! Answers that chats are owed.
 
-use manyhands_core::{Place, Timestamp};
+use manyhands_core::{ChatRef, Timestamp};
 
 use super::Chats;
 use super::outbox::NewOutbound;
@@ -15,7 +15,7 @@ pub struct Promise {
     /// The run.
     pub run_id: String,
     /// The chat.
-    pub place: Place,
+    pub place: ChatRef,
     /// What the platform wants brought along with the answer.
     pub ticket: Option<String>,
     /// The message of ours in which the answer can be seen coming.

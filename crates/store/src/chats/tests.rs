@@ -1,6 +1,6 @@
 //! What is claimed of the records of chats.
 
-use manyhands_core::{Place, Timestamp};
+use manyhands_core::{ChatRef, Timestamp};
 
 use super::*;
 use crate::testing::TestHome;
@@ -10,17 +10,17 @@ fn event(lane: &str, id: &str) -> NewInbound {
         channel: "telegram".to_owned(),
         account: "default".to_owned(),
         event: id.to_owned(),
-        lane: lane.to_owned(),
+        lane: lane.parse().unwrap(),
         body: format!("\"{id}\""),
     }
 }
 
 fn words(lane: &str, key: &str) -> NewOutbound {
     NewOutbound {
-        key: key.to_owned(),
+        key: OutboxKey::new(key),
         channel: "telegram".to_owned(),
         account: "default".to_owned(),
-        lane: lane.to_owned(),
+        lane: lane.parse().unwrap(),
         body: key.to_owned(),
         session_key: None,
     }
@@ -28,7 +28,7 @@ fn words(lane: &str, key: &str) -> NewOutbound {
 
 async fn next(chats: &Chats) -> Vec<String> {
     let rows = chats.next_to_say("telegram", "default", 100).await.unwrap();
-    rows.into_iter().map(|row| row.key).collect()
+    rows.into_iter().map(|row| row.key.to_string()).collect()
 }
 
 #[tokio::test]
@@ -149,10 +149,11 @@ async fn what_may_have_arrived_is_shown_and_said_once_more_in_its_place() {
     let lost = chats.lost().await.unwrap();
     assert_eq!((lost.unknown, lost.waiting), (1, 2));
     let shown = chats.outbox(Some(OutboxState::Unknown), 10).await.unwrap();
-    assert_eq!(shown[0].key, "1");
+    assert_eq!(shown[0].key.as_str(), "1");
     let again = chats.outbound(&ids[0]).await.unwrap().unwrap();
     assert_eq!(
-        again.key, "1+",
+        again.key.as_str(),
+        "1+",
         "a platform that knows it by its id takes it once"
     );
 }
@@ -211,7 +212,7 @@ async fn an_answer_and_the_end_of_its_debt_are_one_step() {
     let promise = Promise {
         session_key: "agent:main:main".to_owned(),
         run_id: "r".to_owned(),
-        place: Place::dm("telegram", "default", "42"),
+        place: ChatRef::dm("telegram", "default", "42"),
         ticket: Some("t".to_owned()),
         draft: None,
         created: Timestamp(1),
@@ -254,7 +255,7 @@ async fn whoever_asks_to_be_known_stays_as_the_owner_decided() {
         owner: false,
         code: Some("ABCD".to_owned()),
         said: Some("hello".to_owned()),
-        place: Place::dm("line", "default", "U1"),
+        place: ChatRef::dm("line", "default", "U1"),
         asked: Timestamp(1),
         decided: None,
     };
@@ -278,4 +279,21 @@ async fn whoever_asks_to_be_known_stays_as_the_owner_decided() {
             .await
             .unwrap()
     );
+}
+
+#[test]
+fn keys_of_outgoing_messages_keep_their_text_and_say_what_they_are_for() {
+    for (text, contact, resend) in [
+        ("said:018f", false, false),
+        ("contact:00ff:key:0", true, false),
+        ("contact:00ff:key:0+", true, true),
+        ("odd", false, false),
+    ] {
+        let key: OutboxKey = text.parse().unwrap();
+        assert_eq!(key.to_string(), text);
+        assert_eq!((key.is_to_contact(), key.is_resend()), (contact, resend));
+    }
+    let first = OutboxKey::new(format!("{}x", OutboxKey::contact_prefix("00ff")));
+    assert_eq!(first.as_str(), "contact:00ff:x");
+    assert_eq!(first.resend().as_str(), "contact:00ff:x+");
 }

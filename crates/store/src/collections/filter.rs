@@ -13,13 +13,13 @@ const MAX_FIELD: usize = 200;
 
 /// Which rows pass.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Filter(Node);
+pub struct Filter(FilterNode);
 
 #[derive(Debug, Clone, PartialEq)]
-enum Node {
-    All(Vec<Node>),
-    Any(Vec<Node>),
-    Not(Box<Node>),
+enum FilterNode {
+    All(Vec<FilterNode>),
+    Any(Vec<FilterNode>),
+    Not(Box<FilterNode>),
     Test { field: Field, op: Op, value: Value },
 }
 
@@ -103,7 +103,7 @@ fn node(
     at: &str,
     depth: usize,
     tests: &mut usize,
-) -> Result<Node, FilterError> {
+) -> Result<FilterNode, FilterError> {
     if depth > MAX_DEPTH {
         return wrong(at, format!("filters may be {MAX_DEPTH} deep, not more"));
     }
@@ -126,7 +126,8 @@ fn node(
         Value::Object(object) => node(object, at, depth + 1, tests),
         _ => wrong(at, "must be an object"),
     };
-    let list = |below: &mut dyn FnMut(&Value, &str) -> Result<Node, FilterError>| match value {
+    let list = |below: &mut dyn FnMut(&Value, &str) -> Result<FilterNode, FilterError>| match value
+    {
         Value::Array(items) if !items.is_empty() => {
             let each = items.iter().enumerate();
             each.map(|(n, item)| below(item, &format!("{at}.{n}")))
@@ -135,14 +136,14 @@ fn node(
         _ => wrong(&at, "must be a list of filters"),
     };
     match key.as_str() {
-        "and" => list(&mut below).map(Node::All),
-        "or" => list(&mut below).map(Node::Any),
-        "not" => Ok(Node::Not(Box::new(below(value, &at)?))),
+        "and" => list(&mut below).map(FilterNode::All),
+        "or" => list(&mut below).map(FilterNode::Any),
+        "not" => Ok(FilterNode::Not(Box::new(below(value, &at)?))),
         _ => wrong(&at, "is not known: use field, and, or, not"),
     }
 }
 
-fn test(object: &Map<String, Value>, at: &str) -> Result<Node, FilterError> {
+fn test(object: &Map<String, Value>, at: &str) -> Result<FilterNode, FilterError> {
     if let Some(key) = object
         .keys()
         .find(|key| !["field", "op", "value"].contains(&key.as_str()))
@@ -183,7 +184,7 @@ fn test(object: &Map<String, Value>, at: &str) -> Result<Node, FilterError> {
         _ => "a text or a number",
     };
     match fits {
-        true => Ok(Node::Test { field, op, value }),
+        true => Ok(FilterNode::Test { field, op, value }),
         false => wrong(&at, format!("must be {wanted}")),
     }
 }
@@ -238,7 +239,7 @@ impl Field {
     }
 }
 
-impl Node {
+impl FilterNode {
     fn compile(&self, statement: Statement) -> Statement {
         match self {
             Self::All(nodes) => joined(nodes, " AND ", statement),
@@ -253,7 +254,7 @@ impl Node {
     }
 }
 
-fn joined(nodes: &[Node], between: &'static str, statement: Statement) -> Statement {
+fn joined(nodes: &[FilterNode], between: &'static str, statement: Statement) -> Statement {
     let mut statement = statement.then("(");
     for (n, node) in nodes.iter().enumerate() {
         let next = if n == 0 {

@@ -25,7 +25,7 @@ pub struct NewDocument {
 
 /// What is known of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct KnowledgeDocument {
     /// Its id.
     pub id: String,
     /// Its title.
@@ -59,8 +59,8 @@ pub struct Passage {
 
 const COLUMNS: &str = "SELECT id, title, source, size, created, updated FROM knowledge_document";
 
-fn document(row: &Row) -> Result<Document, StoreError> {
-    Ok(Document {
+fn document(row: &Row) -> Result<KnowledgeDocument, StoreError> {
+    Ok(KnowledgeDocument {
         id: row.text("id")?,
         title: row.text("title")?,
         source: row.text("source")?,
@@ -77,7 +77,7 @@ impl Collections {
         id: CollectionId,
         new: NewDocument,
         room: CollectionRoom,
-    ) -> Result<(Document, bool), StoreError> {
+    ) -> Result<(KnowledgeDocument, bool), StoreError> {
         let key = new
             .id
             .unwrap_or_else(|| self.ids.next::<CallId>().to_string());
@@ -130,7 +130,7 @@ impl Collections {
             }
         };
         tx.commit().await?;
-        let kept = Document {
+        let kept = KnowledgeDocument {
             id: key,
             title: new.title,
             source: new.source,
@@ -183,7 +183,7 @@ impl Collections {
         &self,
         id: CollectionId,
         key: &str,
-    ) -> Result<Option<(Document, String)>, StoreError> {
+    ) -> Result<Option<(KnowledgeDocument, String)>, StoreError> {
         let mut tx = self.sql.moment().await?;
         let outcome = async {
             let select = Statement::new(COLUMNS)
@@ -211,7 +211,7 @@ impl Collections {
         id: CollectionId,
         limit: u32,
         offset: u32,
-    ) -> Result<Vec<Document>, StoreError> {
+    ) -> Result<Vec<KnowledgeDocument>, StoreError> {
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE collection = ", id.to_string())
             .then_with(" ORDER BY title, id LIMIT ", i64::from(limit))

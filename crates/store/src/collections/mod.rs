@@ -25,7 +25,7 @@ pub use datastore::{DataRow, NewRow, RowQuery, Rows};
 pub(crate) use filestore::FOLDER;
 pub use filestore::StoredFile;
 pub use filter::{Filter, FilterError, Sort};
-pub use knowledge::{Document, NewDocument, Passage};
+pub use knowledge::{KnowledgeDocument, NewDocument, Passage};
 pub use record::{CollectionKind, CollectionRecord, Grant, Level, UnknownWord};
 pub use vaults::VaultEntry;
 

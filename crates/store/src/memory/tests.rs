@@ -1,6 +1,6 @@
 use super::*;
 use crate::Store;
-use crate::sessions::{Act, SessionRecord};
+use crate::sessions::{SessionChange, SessionRecord};
 use crate::testing::TestHome;
 
 fn agent(name: &str) -> AgentId {
@@ -53,7 +53,7 @@ async fn filled(store: &Store) -> Memory {
         said("main", "agent:main:main", 4, "会議は東京で行います"),
     ];
     memory
-        .add(&Mark::session("some", 5), &pieces)
+        .add(&IndexMark::session("some", 5), &pieces)
         .await
         .unwrap();
     memory
@@ -156,7 +156,7 @@ async fn the_same_words_of_a_turn_are_one_piece_and_a_file_is_replaced() {
         ..said("main", "agent:main:main", 0, "The blue teapot broke today")
     };
     memory
-        .add(&Mark::session("some", 10), &[again])
+        .add(&IndexMark::session("some", 10), &[again])
         .await
         .unwrap();
     let blue = memory.search("blue", &MemoryScope::All, 10).await.unwrap();
@@ -171,7 +171,7 @@ async fn the_same_words_of_a_turn_are_one_piece_and_a_file_is_replaced() {
     };
     let main = agent("main");
     for (version, text) in [("1", "likes green tea"), ("2", "likes black tea")] {
-        let mark = Mark::blob("agents/main/MEMORY.md", version);
+        let mark = IndexMark::blob("agents/main/MEMORY.md", version);
         let pieces = [file(text)];
         let taken = memory.replace(&main, "MEMORY.md", Some(&mark), &mark.what, &pieces);
         taken.await.unwrap();
@@ -214,7 +214,7 @@ async fn what_is_said_is_told_as_unread_and_as_behind() {
         "nothing was said"
     );
     assert!(memory.take_unread().is_empty());
-    let append = Act::Append {
+    let append = SessionChange::Append {
         turn: None,
         kind: "user",
         body: "{}".to_owned(),
@@ -225,7 +225,7 @@ async fn what_is_said_is_told_as_unread_and_as_behind() {
     assert!(unread.sessions.contains(key) && !unread.all);
     let behind = memory.behind(Some(key), 10).await.unwrap();
     assert_eq!((behind[0].from, behind[0].next_seq), (0, 1));
-    memory.add(&Mark::session("s1", 1), &[]).await.unwrap();
+    memory.add(&IndexMark::session("s1", 1), &[]).await.unwrap();
     assert_eq!(memory.behind(None, 10).await.unwrap(), []);
     for number in 0..=MAX_UNREAD {
         memory.archived(&format!("a{number}"));

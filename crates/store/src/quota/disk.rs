@@ -89,7 +89,9 @@ impl DiskWatch {
                     inner.measured.store(now + 1, Ordering::Release);
                 }
                 // The write itself will say what is wrong with the disk.
-                Err(error) => tracing::debug!(%error, "cannot measure free disk space"),
+                Err(error) => {
+                    tracing::debug!(event = "disk_space_unknown", %error, "cannot measure free disk space")
+                }
             }
         }
         DiskSpace {

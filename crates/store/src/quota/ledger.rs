@@ -29,7 +29,7 @@ const MAX_ACCOUNTS: usize = 4_096;
 pub(crate) struct Ledger {
     quotas: StdRwLock<Quotas>,
     clock: Arc<dyn Clock>,
-    accounts: Mutex<HashMap<String, Arc<Account>>>,
+    accounts: Mutex<HashMap<String, Arc<WorkspaceAccount>>>,
 }
 
 impl Ledger {
@@ -50,7 +50,7 @@ impl Ledger {
     }
 
     /// The account that pays for a blob; none for what is in no workspace.
-    pub(crate) fn account(&self, location: &Path) -> Option<Arc<Account>> {
+    pub(crate) fn account(&self, location: &Path) -> Option<Arc<WorkspaceAccount>> {
         let mut parts = location.as_ref().split('/');
         let (folder, agent) = (parts.next()?, parts.next()?);
         if folder != WORKSPACES {
@@ -60,46 +60,47 @@ impl Ledger {
         if let Some(known) = accounts.get(agent) {
             return Some(known.clone());
         }
+        // Accounts in use stay: a second one for the same workspace would not see its reservations.
         if accounts.len() >= MAX_ACCOUNTS {
             accounts.retain(|_, account| Arc::strong_count(account) > 1);
         }
-        let account = Arc::new(Account::new(agent));
+        let account = Arc::new(WorkspaceAccount::new(agent));
         accounts.insert(agent.to_owned(), account.clone());
         Some(account)
     }
 }
 
 /// What one workspace holds.
-pub(crate) struct Account {
+pub(crate) struct WorkspaceAccount {
     agent: String,
     /// Held for reading while a blob changes, for writing while they are counted.
     changing: RwLock<()>,
-    state: Mutex<State>,
+    state: Mutex<AccountState>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Use {
+struct StoredSize {
     bytes: u64,
     files: u64,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    stored: Use,
+struct AccountState {
+    stored: StoredSize,
     /// For writes that are under way.
-    reserved: Use,
+    reserved: StoredSize,
     /// When `stored` was counted.
     counted: Option<Duration>,
 }
 
-impl State {
-    fn release(&mut self, held: Use) {
+impl AccountState {
+    fn release(&mut self, held: StoredSize) {
         self.reserved.bytes = self.reserved.bytes.saturating_sub(held.bytes);
         self.reserved.files = self.reserved.files.saturating_sub(held.files);
     }
 }
 
-impl Account {
+impl WorkspaceAccount {
     fn new(agent: &str) -> Self {
         Self {
             agent: agent.to_owned(),
@@ -108,7 +109,7 @@ impl Account {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AccountState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,7 +142,7 @@ impl Account {
         }
         let tree = Path::from_iter([WORKSPACES, self.agent.as_str()]);
         let mut found = blobs.list(Some(&tree));
-        let mut stored = Use::default();
+        let mut stored = StoredSize::default();
         while let Some(blob) = found.try_next().await? {
             stored.bytes = stored.bytes.saturating_add(blob.size);
             stored.files += 1;
@@ -153,7 +154,7 @@ impl Account {
     }
 
     /// Reserves room, after counting again if the account may only seem full. Not to be called while
-    /// holding the guard of [`Account::begin`], for which counting waits.
+    /// holding the guard of [`WorkspaceAccount::begin`], for which counting waits.
     pub(crate) async fn reserve(
         self: &Arc<Self>,
         ledger: &Ledger,
@@ -206,11 +207,12 @@ impl Account {
                 self.agent, quotas.workspace_files,
             )
         } else {
+            // Reserved under the same lock as the check: two writers cannot both take the last bytes.
             state.reserved.bytes = state.reserved.bytes.saturating_add(bytes);
             state.reserved.files += files;
             return Ok(Reservation {
                 account: self.clone(),
-                held: Use { bytes, files },
+                held: StoredSize { bytes, files },
             });
         };
         Err(StoreError::Quota { what })
@@ -224,10 +226,10 @@ impl Account {
     }
 }
 
-/// Room that is held for a write. Dropped without [`Reservation::stored`], it is free again.
+/// Space reserved for a write. Dropped without [`Reservation::stored`], it is free again.
 pub(crate) struct Reservation {
-    account: Arc<Account>,
-    held: Use,
+    account: Arc<WorkspaceAccount>,
+    held: StoredSize,
 }
 
 impl Reservation {
@@ -235,11 +237,12 @@ impl Reservation {
     pub(crate) fn join(&mut self, mut other: Self) {
         self.held.bytes = self.held.bytes.saturating_add(other.held.bytes);
         self.held.files += other.held.files;
-        other.held = Use::default();
+        other.held = StoredSize::default();
     }
 
     /// Books a blob of `new` bytes that took the place of one of `old` bytes, or of none.
     pub(crate) fn stored(mut self, new: u64, old: Option<u64>) {
+        // Taken, so that dropping the reservation releases nothing a second time.
         let held = std::mem::take(&mut self.held);
         let mut state = self.account.state();
         state.release(held);

@@ -11,7 +11,7 @@ mod ledger;
 pub(crate) use charge::Charged;
 pub use charge::{Charge, charged_to};
 pub use disk::{DiskSpace, DiskWatch};
-pub(crate) use ledger::{Account, Ledger, Reservation};
+pub(crate) use ledger::{Ledger, Reservation, WorkspaceAccount};
 
 use crate::error::StoreError;
 

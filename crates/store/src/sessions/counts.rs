@@ -95,11 +95,11 @@ mod tests {
     use manyhands_core::AgentId;
 
     use super::*;
-    use crate::sessions::{Act, TurnRecord, TurnState};
+    use crate::sessions::{SessionChange, TurnRecord, TurnState};
     use crate::testing::TestHome;
 
-    fn said() -> Act {
-        Act::Append {
+    fn said() -> SessionChange {
+        SessionChange::Append {
             turn: None,
             kind: "user",
             body: "{}".to_owned(),
@@ -116,11 +116,11 @@ mod tests {
             ("agent:main:all", vec![said(), said(), said()]),
             (
                 "agent:main:cut",
-                vec![said(), said(), said(), Act::Floor(2)],
+                vec![said(), said(), said(), SessionChange::Floor(2)],
             ),
             (
                 "agent:main:back",
-                vec![said(), said(), said(), Act::TakeBack(1), said()],
+                vec![said(), said(), said(), SessionChange::TakeBack(1), said()],
             ),
             ("agent:main:none", vec![]),
         ] {
@@ -182,7 +182,7 @@ mod tests {
             };
             sessions.enqueue(&turn, 9, None).await.unwrap();
         }
-        let moved = |state, outcome: Option<&str>| Act::Turn {
+        let moved = |state, outcome: Option<&str>| SessionChange::Turn {
             id: "ended".to_owned(),
             state,
             work: None,

@@ -59,6 +59,8 @@ impl Sessions {
             deleted.messages += tx.run(said.bind(id.as_str())).await?;
             let folder = archive_folder(&session.agent, &id);
             forget_marks(&mut tx, &id, &folder).await?;
+            // Archives are files and cannot be part of the transaction. Their folders are noted in it, so that
+            // a crash after the commit leaves a list of what still has to be removed.
             let note = Statement::new(
                 "INSERT INTO session_gone (folder) VALUES ($1) ON CONFLICT (folder) DO NOTHING",
             );
@@ -69,6 +71,7 @@ impl Sessions {
             .then_with(" AND agent = ", session.agent.as_str())
             .then_with(" AND place = ", key);
         tx.run(pieces).await?;
+        // Promises and calls before turns: both are found through the turns they belong to.
         for (head, tail) in [
             (
                 "DELETE FROM promise WHERE session_key = $1 AND run_id IN (SELECT run_id FROM turn WHERE ",
@@ -83,6 +86,7 @@ impl Sessions {
             let delete = Statement::new(head).then(ENDED).then(tail);
             tx.run(delete.bind(key)).await?;
         }
+        // Approvals stay as rows for the audit, but nobody may answer for a conversation that is gone.
         let withdraw = Statement::new(
             "UPDATE approval SET state = 'withdrawn', decided_at = COALESCE(decided_at, $2)
              WHERE session = $1 AND state IN ('pending', 'approved')",
@@ -154,12 +158,12 @@ async fn forget_marks(tx: &mut Tx, id: &str, folder: &str) -> Result<(), StoreEr
 
 #[cfg(test)]
 mod tests {
-    use manyhands_core::{AgentId, Effects, Place, Timestamp};
+    use manyhands_core::{AgentId, ChatRef, Effects, Timestamp};
     use serde_json::json;
 
     use super::*;
-    use crate::memory::{Mark, MemoryScope, Piece, PieceSource};
-    use crate::sessions::{Act, TurnRecord, TurnState, Usage};
+    use crate::memory::{IndexMark, MemoryScope, Piece, PieceSource};
+    use crate::sessions::{SessionChange, TurnRecord, TurnState, Usage};
     use crate::testing::{TestHome, ids};
     use crate::{ApprovalState, NewApproval, Promise, Store};
 
@@ -194,19 +198,19 @@ mod tests {
             let promise = Promise {
                 session_key: key.to_owned(),
                 run_id: run.to_owned(),
-                place: Place::dm("telegram", "default", "1"),
+                place: ChatRef::dm("telegram", "default", "1"),
                 ticket: None,
                 draft: None,
                 created: NOW,
             };
             store.chats().promise(&promise).await.unwrap();
         }
-        let said = || Act::Append {
+        let said = || SessionChange::Append {
             turn: Some(format!("ended of {key}")),
             kind: "user",
             body: "{}".to_owned(),
         };
-        let spent = Act::Spend(Usage {
+        let spent = SessionChange::Spend(Usage {
             day: "2026-11-15".to_owned(),
             model: "a/b".to_owned(),
             input_tokens: 7,
@@ -216,13 +220,13 @@ mod tests {
         session = begun.unwrap();
         session.id = new.clone();
         session.previous = vec![old.clone()];
-        let ended = Act::Turn {
+        let ended = SessionChange::Turn {
             id: format!("ended of {key}"),
             state: TurnState::Done,
             work: None,
             outcome: None,
         };
-        let acts = vec![Act::Session(Box::new(session)), said(), ended];
+        let acts = vec![SessionChange::Session(Box::new(session)), said(), ended];
         sessions.commit(key, &old, acts, NOW).await.unwrap();
         let piece = Piece {
             agent: AgentId::main(),
@@ -237,8 +241,14 @@ mod tests {
         };
         let memory = sessions.memory();
         let archive = format!("{}/0-1.jsonl.gz", archive_folder(&AgentId::main(), &old));
-        memory.add(&Mark::session(&new, 2), &[piece]).await.unwrap();
-        memory.add(&Mark::blob(&archive, "1"), &[]).await.unwrap();
+        memory
+            .add(&IndexMark::session(&new, 2), &[piece])
+            .await
+            .unwrap();
+        memory
+            .add(&IndexMark::blob(&archive, "1"), &[])
+            .await
+            .unwrap();
         let question = NewApproval {
             id: ids().next(),
             caller: "owner".to_owned(),
@@ -345,7 +355,7 @@ mod tests {
         let mut session = sessions.get(key).await.unwrap().unwrap();
         let id = session.id.clone();
         session.previous = (0..REMEMBERED).map(|n| format!("later {n}")).collect();
-        let acts = vec![Act::Session(Box::new(session))];
+        let acts = vec![SessionChange::Session(Box::new(session))];
         sessions.commit(key, &id, acts, NOW).await.unwrap();
         let deleted = sessions.delete(key, NOW).await.unwrap().unwrap();
         let forgotten = archive_folder(&AgentId::main(), "old of agent:main:a");

@@ -41,7 +41,7 @@ impl AgentMail {
         queued_max: i64,
         pair_max: i64,
         since: Timestamp,
-    ) -> Result<Result<(), Full>, StoreError> {
+    ) -> Result<Result<(), MailboxFull>, StoreError> {
         let mut tx = self.sql.begin().await?;
         let waiting = Statement::new(
             "SELECT (SELECT COUNT(*) FROM turn
@@ -69,8 +69,8 @@ impl AgentMail {
         .bind(since);
         let pair = tx.one(pair).await?.map_or(Ok(0), |row| row.int("count"))?;
         let full = match (waiting >= queued_max, pair >= pair_max) {
-            (true, _) => Some(Full::Queue),
-            (_, true) => Some(Full::Pair),
+            (true, _) => Some(MailboxFull::Queue),
+            (_, true) => Some(MailboxFull::Pair),
             _ => None,
         };
         if let Some(full) = full {
@@ -121,7 +121,7 @@ impl AgentMail {
 
 /// Why a message is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Full {
+pub enum MailboxFull {
     /// Too many wait for the recipient.
     Queue,
     /// The two wrote each other too often.

@@ -14,9 +14,9 @@ mod usage;
 
 pub use counts::TurnEnd;
 pub use delete::{Deleted, archive_folder};
-pub use mail::{AgentMail, AgentMessage, Full};
-pub use record::{CallRecord, CallState, Entry, SessionRecord, TurnRecord, TurnState};
-pub use step::Act;
+pub use mail::{AgentMail, AgentMessage, MailboxFull};
+pub use record::{CallRecord, CallState, SessionRecord, TranscriptEntry, TurnRecord, TurnState};
+pub use step::SessionChange;
 pub use usage::{Usage, UsageRow};
 
 use std::sync::Arc;
@@ -25,14 +25,14 @@ use manyhands_core::{AgentId, Timestamp};
 
 use crate::changes::Changes;
 use crate::error::StoreError;
-use crate::memory::{Memory, News};
+use crate::memory::{IndexBacklog, Memory};
 use crate::sql::{Row, Sql, Statement};
 use record::{CALL_COLUMNS, ENTRY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS};
 
 /// What became of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // it is looked at once and dropped
-pub enum Taken {
+pub enum Enqueued {
     /// It is kept.
     New {
         /// How many turns of the session were open before.
@@ -48,7 +48,7 @@ pub enum Taken {
 #[derive(Debug, Clone)]
 pub struct Sessions {
     sql: Sql,
-    news: Arc<News>,
+    news: Arc<IndexBacklog>,
     /// Told when questions of a session that goes are withdrawn.
     questions: Changes,
 }
@@ -141,14 +141,14 @@ impl Sessions {
         session_id: &str,
         from: i64,
         limit: u32,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<TranscriptEntry>, StoreError> {
         let select = Statement::new(ENTRY_COLUMNS)
             .then_with(" WHERE session_id = ", session_id)
             .then_with(" AND seq >= ", from)
             .then(" ORDER BY seq")
             .then_with(" LIMIT ", i64::from(limit));
         let rows = self.sql.all(select).await?;
-        rows.iter().map(Entry::read).collect()
+        rows.iter().map(TranscriptEntry::read).collect()
     }
 
     /// How many entries there are from `from` on.
@@ -167,14 +167,17 @@ impl Sessions {
         session_id: &str,
         before: i64,
         limit: u32,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<TranscriptEntry>, StoreError> {
         let select = Statement::new(ENTRY_COLUMNS)
             .then_with(" WHERE session_id = ", session_id)
             .then_with(" AND seq < ", before)
             .then(" ORDER BY seq DESC")
             .then_with(" LIMIT ", i64::from(limit));
         let rows = self.sql.all(select).await?;
-        let mut entries: Vec<Entry> = rows.iter().map(Entry::read).collect::<Result<_, _>>()?;
+        let mut entries: Vec<TranscriptEntry> = rows
+            .iter()
+            .map(TranscriptEntry::read)
+            .collect::<Result<_, _>>()?;
         entries.reverse();
         Ok(entries)
     }
@@ -187,24 +190,26 @@ impl Sessions {
         turn: &TurnRecord,
         most: usize,
         peer: Option<&str>,
-    ) -> Result<Taken, StoreError> {
+    ) -> Result<Enqueued, StoreError> {
         let key = turn.session_key.as_str();
         let mut tx = self.sql.begin().await?;
         let known = Statement::new(TURN_COLUMNS)
             .then_with(" WHERE session_key = ", key)
             .then_with(" AND run_id = ", turn.run_id.as_str());
+        // Clients and platforms retry. The same run is one turn, however often it is sent.
         if let Some(row) = tx.one(known).await? {
             tx.abandon().await;
-            return TurnRecord::read(&row).map(Taken::Known);
+            return TurnRecord::read(&row).map(Enqueued::Known);
         }
         let open = Statement::new("SELECT COUNT(*) AS count FROM turn")
             .then_with(" WHERE session_key = ", key)
             .then(" AND state IN ('queued', 'running', 'waiting')");
         let open = tx.one(open).await?.map_or(Ok(0), |row| row.int("count"))?;
         let open = usize::try_from(open).unwrap_or(usize::MAX);
+        // Counted inside the write transaction, so that concurrent inputs cannot exceed the limit together.
         if open >= most {
             tx.abandon().await;
-            return Ok(Taken::Full);
+            return Ok(Enqueued::Full);
         }
         tx.run(turn.insert()).await?;
         let active = Statement::new(
@@ -215,7 +220,7 @@ impl Sessions {
         .bind(peer.map(str::to_owned));
         tx.run(active).await?;
         tx.commit().await?;
-        Ok(Taken::New { before: open })
+        Ok(Enqueued::New { before: open })
     }
 
     /// The turn of a run.

@@ -159,7 +159,7 @@ impl SessionRecord {
 
 /// One thing that was said or done in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct TranscriptEntry {
     /// Its number.
     pub seq: i64,
     /// The turn it belongs to.
@@ -172,7 +172,7 @@ pub struct Entry {
     pub at: Timestamp,
 }
 
-impl Entry {
+impl TranscriptEntry {
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
         Ok(Self {
             seq: row.int("seq")?,

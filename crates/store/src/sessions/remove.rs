@@ -75,7 +75,7 @@ impl Sessions {
 mod tests {
     use manyhands_core::{AgentId, Timestamp};
 
-    use crate::sessions::{Act, SessionRecord, TurnRecord, TurnState, Usage};
+    use crate::sessions::{SessionChange, SessionRecord, TurnRecord, TurnState, Usage};
     use crate::testing::TestHome;
     use crate::{Store, StoreError};
 
@@ -99,12 +99,12 @@ mod tests {
             ended: None,
         };
         sessions.enqueue(&turn, 9, None).await.unwrap();
-        let said = Act::Append {
+        let said = SessionChange::Append {
             turn: None,
             kind: "user",
             body: "{}".to_owned(),
         };
-        let spent = Act::Spend(Usage {
+        let spent = SessionChange::Spend(Usage {
             day: "2026-11-15".to_owned(),
             model: "a/b".to_owned(),
             input_tokens: 7,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     async fn ended(store: &Store, key: &str) {
-        let act = Act::Turn {
+        let act = SessionChange::Turn {
             id: format!("turn of {key}"),
             state: TurnState::Done,
             work: None,

@@ -10,7 +10,7 @@ use crate::sql::{Statement, Tx};
 
 /// A part of a step.
 #[derive(Debug, Clone)]
-pub enum Act {
+pub enum SessionChange {
     /// Something was said or done.
     Append {
         /// The turn it belongs to.
@@ -81,7 +81,7 @@ impl Sessions {
         &self,
         key: &str,
         session_id: &str,
-        acts: Vec<Act>,
+        acts: Vec<SessionChange>,
         now: Timestamp,
     ) -> Result<SessionRecord, StoreError> {
         let mut tx = self.sql.begin().await?;
@@ -92,19 +92,25 @@ impl Sessions {
             return Err(StoreError::not_found(format!("the session {key}")));
         };
         let mut session = SessionRecord::read(&row)?;
+        // A reset gives the session a new id. A turn of the old conversation must not write into the new one.
         if session.id != session_id {
             tx.abandon().await;
             return Err(StoreError::Changed {
                 what: format!("the session {key}"),
             });
         }
-        let says = acts.iter().any(|act| matches!(act, Act::Append { .. }));
+        let says = acts
+            .iter()
+            .any(|act| matches!(act, SessionChange::Append { .. }));
         for act in acts {
             act.apply(&mut tx, &mut session, now).await?;
         }
+        // The session row is written last, with the sequence numbers that the changes used up; all of it is
+        // one transaction, so a crash leaves either the whole step or nothing of it.
         session.updated = now;
         tx.run(session.update()?).await?;
         tx.commit().await?;
+        // After the commit: an indexer that wakes earlier would read the conversation without the new entries.
         if says {
             self.news.session(key);
         }
@@ -112,7 +118,7 @@ impl Sessions {
     }
 }
 
-impl Act {
+impl SessionChange {
     async fn apply(
         self,
         tx: &mut Tx,
@@ -154,6 +160,7 @@ impl Act {
                 .bind(started)
                 .bind(ended);
                 match tx.run(update).await? {
+                    // The turn ended meanwhile, for example because somebody stopped it: its end must not be undone.
                     0 => Err(StoreError::Changed {
                         what: format!("the turn {id}"),
                     }),
@@ -192,6 +199,7 @@ impl Act {
                 // What is set changes only by `Settings`: whoever read it earlier does not undo it.
                 session.settings = before.settings;
                 session.label = before.label;
+                // The caller read the session a while ago; numbers that were assigned since must not be assigned again.
                 session.next_seq = session.next_seq.max(before.next_seq);
                 if session.id == before.id {
                     session.taint = before.taint;
@@ -235,6 +243,7 @@ impl Act {
                 Ok(())
             }
             Self::TakeBack(seq) => {
+                // Below the floor is only the archive: nothing there can be taken back.
                 if seq < session.floor {
                     return Err(StoreError::Changed {
                         what: format!("the session {}", session.key),

@@ -22,16 +22,16 @@ fn turn(id: &str, run: &str) -> TurnRecord {
     }
 }
 
-fn said(text: &str) -> Act {
-    Act::Append {
+fn said(text: &str) -> SessionChange {
+    SessionChange::Append {
         turn: Some("t1".to_owned()),
         kind: "user",
         body: text.to_owned(),
     }
 }
 
-fn moved(state: TurnState) -> Act {
-    Act::Turn {
+fn moved(state: TurnState) -> SessionChange {
+    SessionChange::Turn {
         id: "t1".to_owned(),
         state,
         work: None,
@@ -60,7 +60,7 @@ async fn a_step_is_done_whole_or_not_at_all() {
     assert_eq!(after.unwrap().next_seq, 2);
     let broken = vec![
         said("c"),
-        Act::Turn {
+        SessionChange::Turn {
             id: "no such turn".to_owned(),
             state: TurnState::Done,
             work: None,
@@ -83,12 +83,16 @@ async fn a_step_that_was_prepared_before_something_was_said_is_refused() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
     let commit = |acts| sessions.commit(&session.key, "s1", acts, Timestamp(2));
-    commit(vec![Act::Unmoved(0), said("a")]).await.unwrap();
-    let late = commit(vec![Act::Unmoved(0), said("b")]).await;
+    commit(vec![SessionChange::Unmoved(0), said("a")])
+        .await
+        .unwrap();
+    let late = commit(vec![SessionChange::Unmoved(0), said("b")]).await;
     assert!(matches!(late, Err(StoreError::Changed { .. })), "{late:?}");
     let entries = sessions.entries("s1", 0, 10).await.unwrap();
     assert_eq!(entries.len(), 1, "nothing changed");
-    commit(vec![Act::Unmoved(1), said("b")]).await.unwrap();
+    commit(vec![SessionChange::Unmoved(1), said("b")])
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -96,7 +100,7 @@ async fn what_is_set_is_not_undone_by_whoever_read_it_earlier() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
     let commit = |acts| sessions.commit(&session.key, "s1", acts, Timestamp(2));
-    let set = |label: &str| Act::Settings {
+    let set = |label: &str| SessionChange::Settings {
         was: (session.settings.clone(), session.label.clone()),
         settings: session.settings.clone(),
         label: Some(label.to_owned()),
@@ -104,7 +108,7 @@ async fn what_is_set_is_not_undone_by_whoever_read_it_earlier() {
     commit(vec![set("first")]).await.unwrap();
     let late = commit(vec![set("second")]).await;
     assert!(matches!(late, Err(StoreError::Changed { .. })), "{late:?}");
-    let stale = Act::Session(Box::new(session.clone()));
+    let stale = SessionChange::Session(Box::new(session.clone()));
     let after = commit(vec![stale]).await.unwrap();
     assert_eq!(after.label.as_deref(), Some("first"));
 }
@@ -118,7 +122,7 @@ async fn a_step_of_a_conversation_that_was_reset_is_refused() {
         previous: vec!["s1".to_owned()],
         ..session.clone()
     };
-    let acts = vec![Act::Session(Box::new(reset))];
+    let acts = vec![SessionChange::Session(Box::new(reset))];
     sessions
         .commit(&session.key, "s1", acts, Timestamp(2))
         .await
@@ -136,16 +140,16 @@ async fn the_same_run_is_one_turn_and_an_ended_turn_stays_ended() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
     let first = sessions.enqueue(&turn("t1", "r1"), 2, None).await.unwrap();
-    assert_eq!(first, Taken::New { before: 0 });
+    assert_eq!(first, Enqueued::New { before: 0 });
     let again = sessions.enqueue(&turn("t2", "r1"), 2, None).await.unwrap();
-    assert!(matches!(again, Taken::Known(turn) if turn.id == "t1"));
+    assert!(matches!(again, Enqueued::Known(turn) if turn.id == "t1"));
     let third = sessions.enqueue(&turn("t3", "r3"), 2, None).await.unwrap();
-    assert_eq!(third, Taken::New { before: 1 });
+    assert_eq!(third, Enqueued::New { before: 1 });
     let more = sessions.enqueue(&turn("t4", "r4"), 2, None).await.unwrap();
-    assert_eq!(more, Taken::Full);
+    assert_eq!(more, Enqueued::Full);
     let again = sessions.enqueue(&turn("t2", "r1"), 2, None).await.unwrap();
     assert!(
-        matches!(again, Taken::Known(_)),
+        matches!(again, Enqueued::Known(_)),
         "asking again needs no place"
     );
     let open = sessions.open_turns(&session.key).await.unwrap();
@@ -173,7 +177,7 @@ async fn calls_remember_how_far_they_came() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
     let ask = |place| {
-        Act::Ask(CallRecord {
+        SessionChange::Ask(CallRecord {
             turn: "t1".to_owned(),
             step: 0,
             place,
@@ -184,7 +188,7 @@ async fn calls_remember_how_far_they_came() {
             outcome: None,
         })
     };
-    let call = |state, outcome: Option<&str>| Act::Call {
+    let call = |state, outcome: Option<&str>| SessionChange::Call {
         turn: "t1".to_owned(),
         step: 0,
         place: 1,
@@ -212,7 +216,7 @@ async fn calls_remember_how_far_they_came() {
 async fn what_was_used_up_adds_up_by_day() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
-    let spend = Act::Spend(Usage {
+    let spend = SessionChange::Spend(Usage {
         day: "2026-11-15".to_owned(),
         model: "scripted/a".to_owned(),
         input_tokens: 10,
@@ -254,9 +258,9 @@ async fn mail_is_bounded_and_room_comes_back_when_it_is_read() {
     };
     assert_eq!(send("1", 1_000_000).await, Ok(()));
     assert_eq!(send("2", 1_000_001).await, Ok(()));
-    assert_eq!(send("3", 1_000_002).await, Err(mail::Full::Pair));
+    assert_eq!(send("3", 1_000_002).await, Err(mail::MailboxFull::Pair));
     assert_eq!(send("3", 2_000_000).await, Ok(()));
-    assert_eq!(send("4", 3_000_000).await, Err(mail::Full::Queue));
+    assert_eq!(send("4", 3_000_000).await, Err(mail::MailboxFull::Queue));
     let waiting = mail.waiting(&agent("b"), 10).await.unwrap();
     let ids: Vec<String> = waiting.into_iter().map(|message| message.id).collect();
     assert_eq!(ids, ["1", "2", "3"]);
@@ -288,8 +292,8 @@ async fn both_directions_of_a_pair_count_together() {
     assert_eq!(send("1", "a", "b").await, Ok(()));
     assert_eq!(send("2", "b", "a").await, Ok(()));
     assert_eq!(send("3", "a", "b").await, Ok(()));
-    assert_eq!(send("4", "b", "a").await, Err(mail::Full::Pair));
-    assert_eq!(send("4", "a", "b").await, Err(mail::Full::Pair));
+    assert_eq!(send("4", "b", "a").await, Err(mail::MailboxFull::Pair));
+    assert_eq!(send("4", "a", "b").await, Err(mail::MailboxFull::Pair));
     assert_eq!(send("4", "a", "c").await, Ok(()), "control: another pair");
 }
 
@@ -315,17 +319,17 @@ async fn the_queue_holds_exactly_as_many_as_it_may_wherever_they_wait() {
     for id in 0..1_000 {
         assert_eq!(send(id).await, Ok(()), "{id}");
     }
-    assert_eq!(send(1_000).await, Err(mail::Full::Queue));
+    assert_eq!(send(1_000).await, Err(mail::MailboxFull::Queue));
     // One is carried into the session, and waits there: first both ways, then only as a turn.
     sessions
         .enqueue(&turn("t1", "mail-0"), 9, None)
         .await
         .unwrap();
-    assert_eq!(send(1_000).await, Err(mail::Full::Queue));
+    assert_eq!(send(1_000).await, Err(mail::MailboxFull::Queue));
     mail.read(&["0".to_owned()], Timestamp(2)).await.unwrap();
-    assert_eq!(send(1_000).await, Err(mail::Full::Queue));
+    assert_eq!(send(1_000).await, Err(mail::MailboxFull::Queue));
     // Once it is worked on, there is room for one.
-    let running = Act::Turn {
+    let running = SessionChange::Turn {
         id: "t1".to_owned(),
         state: TurnState::Running,
         work: None,
@@ -334,5 +338,5 @@ async fn the_queue_holds_exactly_as_many_as_it_may_wherever_they_wait() {
     let begun = sessions.commit(&session.key, "s1", vec![running], Timestamp(3));
     begun.await.unwrap();
     assert_eq!(send(1_000).await, Ok(()));
-    assert_eq!(send(1_001).await, Err(mail::Full::Queue));
+    assert_eq!(send(1_001).await, Err(mail::MailboxFull::Queue));
 }

@@ -11,10 +11,10 @@ use super::sqlite::{BEGIN_WRITE, refusal};
 use crate::error::StoreError;
 
 /// Version, name and text.
-type Step = (i64, &'static str, &'static str);
+type MigrationStep = (i64, &'static str, &'static str);
 
 /// Steps are appended and never edited once released.
-const STEPS: [Step; 19] = [
+const STEPS: [MigrationStep; 19] = [
     (
         1,
         "records",
@@ -101,7 +101,7 @@ pub(super) fn steps() -> Vec<Migration> {
     migrations(&STEPS)
 }
 
-fn migrations(steps: &[Step]) -> Vec<Migration> {
+fn migrations(steps: &[MigrationStep]) -> Vec<Migration> {
     steps
         .iter()
         .copied()
@@ -123,10 +123,13 @@ pub(super) async fn run(pool: &SqlitePool) -> Result<(), StoreError> {
     apply(pool, &STEPS).await
 }
 
-async fn apply(pool: &SqlitePool, steps: &[Step]) -> Result<(), StoreError> {
+async fn apply(pool: &SqlitePool, steps: &[MigrationStep]) -> Result<(), StoreError> {
     let migrator = Migrator::with_migrations(migrations(steps));
+    // On the writer's connection: readers are opened only once the schema is complete.
     let mut connection = pool.acquire().await.map_err(refusal)?;
-    // The steps' own transactions become savepoints inside this one.
+    // All steps or none: an interrupted upgrade leaves the old schema, which the old version still
+    // opens. The steps' own transactions become savepoints inside this one, and the write lock keeps
+    // a second process from migrating at the same time.
     let mut whole = connection.begin_with(BEGIN_WRITE).await.map_err(refusal)?;
     migrator
         .run_direct(None, &mut *whole, false)

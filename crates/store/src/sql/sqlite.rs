@@ -99,9 +99,9 @@ pub enum Inspection {
 }
 
 /// Says that a look has to end: when its time is over, and when nobody waits for it any more.
-struct Late(Arc<AtomicBool>);
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for Late {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -115,7 +115,7 @@ pub(crate) async fn inspect(file: &Path, within: Duration) -> Result<Inspection,
         .len();
     let options = options(file).pragma("query_only", "ON");
     let mut connection = options.connect().await.map_err(refusal)?;
-    let late = Late(Arc::new(AtomicBool::new(within.is_zero())));
+    let late = StopOnDrop(Arc::new(AtomicBool::new(within.is_zero())));
     let stop = late.0.clone();
     let mut handle = connection.lock_handle().await.map_err(refusal)?;
     handle.set_progress_handler(STEPS, move || !stop.load(Ordering::Relaxed));
@@ -158,13 +158,17 @@ const SQLITE_LOCKED: i32 = 6;
 const SQLITE_CORRUPT: i32 = 11;
 const SQLITE_FULL: i32 = 13;
 const SQLITE_NOTADB: i32 = 26;
+const SQLITE_IOERR_SHMSIZE: i32 = 4874;
 
 /// The driver's error as one of ours.
 pub(super) fn refusal(error: sqlx::Error) -> StoreError {
     if let sqlx::Error::Database(inner) = &error {
         let extended: i32 = inner.code().and_then(|c| c.parse().ok()).unwrap_or(0);
+        // SQLite reports ENOSPC as FULL where it writes the database and its log, but not where it
+        // enlarges the shared index of the log.
         return match extended & 0xff {
             SQLITE_FULL => StoreError::Full,
+            _ if extended == SQLITE_IOERR_SHMSIZE => StoreError::Full,
             SQLITE_BUSY | SQLITE_LOCKED => StoreError::Busy,
             SQLITE_CORRUPT | SQLITE_NOTADB => StoreError::corrupt(format!(
                 "the database is damaged ({inner}): restore a backup"

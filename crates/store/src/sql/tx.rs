@@ -21,7 +21,8 @@ pub(crate) struct Tx {
 impl Tx {
     pub(super) async fn begin(pool: &SqlitePool, how: &'static str) -> Result<Self, StoreError> {
         let connection = pool.acquire().await.map_err(refusal)?;
-        // From here on, being cancelled closes the connection.
+        // From here on, being cancelled closes the connection: it may have begun a transaction that
+        // nobody would end, and the pool would hand it out again.
         let mut tx = Self {
             connection,
             ended: false,

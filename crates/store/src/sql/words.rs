@@ -12,7 +12,7 @@ const PREFIX_FROM: usize = 3;
 
 /// Whether all words of a question must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum MatchWords {
     All,
     Any,
 }
@@ -56,10 +56,10 @@ pub(crate) fn words(question: &str) -> Vec<String> {
 
 /// What the index is asked: words of these owners, or of anybody. Every word is in quotes and holds
 /// letters and digits only, so nothing in it is an operator.
-pub(crate) fn question(words: &[String], owners: &[String], wanted: Wanted) -> String {
+pub(crate) fn question(words: &[String], owners: &[String], wanted: MatchWords) -> String {
     let between = match wanted {
-        Wanted::All => " AND ",
-        Wanted::Any => " OR ",
+        MatchWords::All => " AND ",
+        MatchWords::Any => " OR ",
     };
     let one = |word: &String| {
         let signs = word.chars().any(is_sign);
@@ -112,12 +112,12 @@ mod tests {
 
     #[test]
     fn a_question_is_quoted_words_in_their_column() {
-        let asked = question(&words("to blue"), &["a-b".to_owned()], Wanted::All);
+        let asked = question(&words("to blue"), &["a-b".to_owned()], MatchWords::All);
         assert_eq!(
             asked,
             "who : (\"o612d62\") AND words : (\"to\" AND \"blue\"*)"
         );
-        let signs = question(&words("東京"), &[], Wanted::Any);
+        let signs = question(&words("東京"), &[], MatchWords::Any);
         assert_eq!(signs, "words : (\"東  京\"*)");
     }
 }

@@ -80,6 +80,8 @@ impl VaultKey {
             Err(PrivateFileError::NotFound(_)) => {}
             Err(error) => return Err(refusal(error)),
         }
+        // A missing key with sealed data is an accident, not a first start. A new key would make every
+        // secret unreadable and the audit look forged.
         if first_use == FirstUse::No {
             return Err(StoreError::corrupt(format!(
                 "{} is missing, and without it the secrets and the audit cannot be read: \
@@ -187,12 +189,16 @@ fn unlock(file: &[u8], passphrase: Option<&Secret>) -> Result<VaultKey, StoreErr
             },
             Some(passphrase),
         ) => {
+            // The file is not authenticated before the key is derived: bounds keep a tampered one from
+            // exhausting memory or time.
             if memory_kib > MAX_MEMORY_KIB || passes > MAX_PASSES {
                 return Err(damaged());
             }
             let salt = STANDARD.decode(salt).map_err(|_| damaged())?;
             let check = STANDARD.decode(check).map_err(|_| damaged())?;
             let key = derive(passphrase, &salt, (memory_kib, passes, lanes))?;
+            // In constant time, and compared before anything is unsealed: a wrong passphrase is told
+            // apart from damaged secrets.
             if bool::from(key.subkey("check").as_slice().ct_eq(&check)) {
                 Ok(key)
             } else {

@@ -51,6 +51,8 @@ impl Vault {
     /// Keeps `value` under `name`, in place of what was there.
     pub async fn set(&self, name: &str, value: &Secret) -> Result<(), StoreError> {
         check_name(name)?;
+        // XChaCha20 has nonces of 24 bytes, so random ones never repeat in practice and no counter has
+        // to survive crashes and restored backups.
         let nonce: [u8; NONCE] = self.ids.random();
         let sealed = self.seal(name, &nonce, value)?;
         let now = self.clock.now();
@@ -110,6 +112,7 @@ impl Vault {
     }
 
     fn seal(&self, name: &str, nonce: &[u8; NONCE], value: &Secret) -> Result<Vec<u8>, StoreError> {
+        // The name is authenticated too: swapping two rows of the table is detected.
         let payload = Payload {
             msg: value.expose().as_bytes(),
             aad: name.as_bytes(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use manyhands_agent_services::skills::{self, Seen};
 use manyhands_core::{
-    AgentId, Caller, Catalogue, Clock, Invoke, Place, Question, Reach, ToolError,
+    AgentId, Caller, Catalogue, ChatRef, Clock, Invoke, Question, Reach, ToolError,
 };
 use manyhands_discovery::{Index, IndexEntry, ItemKind, Query, SearchOutcome};
 use manyhands_federation::servers::Servers;
@@ -82,7 +82,7 @@ pub struct Wish<'a> {
     /// The tools that whoever looks is given.
     pub reach: &'a Reach,
     /// The chat in which it is asked.
-    pub place: Option<&'a Place>,
+    pub place: Option<&'a ChatRef>,
     /// Only skills for this context, or for all.
     pub context: Option<&'a str>,
     /// Whether everything is read anew.

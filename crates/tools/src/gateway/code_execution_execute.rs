@@ -323,7 +323,9 @@ impl Hands {
     fn effects(&self, tool: &str, arguments: &Value) -> Effects {
         let catalogue = self.scripts.catalogue.load();
         let tool = catalogue.resolve(tool);
-        tool.map_or_else(Effects::default, |tool| tool.effects_of(arguments))
+        tool.map_or_else(Effects::default, |tool| {
+            tool.effects_of(arguments, &catalogue)
+        })
     }
 
     async fn tool(&self, server: &str, tool: &str, arguments: Value) -> Result<Value, ToolError> {
@@ -440,7 +442,7 @@ impl Hands {
             caller: &self.context.caller,
             agent: &self.context.agent,
             spec: tool.spec(),
-            effects: tool.effects_of(arguments),
+            effects: tool.effects_of(arguments, &catalogue),
             arguments: Some(arguments),
             taint: &self.taint(),
             reach: &Reach::ANY,

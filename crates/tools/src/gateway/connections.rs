@@ -31,7 +31,7 @@ pub trait Connections: Send + Sync {
 #[async_trait]
 impl Connections for manyhands_store::Connections {
     async fn of(&self, agent: &AgentId) -> Result<Vec<Connection>, ToolError> {
-        let all = self.list().await.map_err(|e| failure(&e))?.into_iter();
+        let all = self.list().await?.into_iter();
         let may_use =
             all.filter(|one| one.agents.iter().any(|named| named.matches(agent.as_str())));
         Ok(may_use

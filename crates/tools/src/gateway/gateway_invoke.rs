@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-use async_trait::async_trait;
-use manyhands_core::{
-    CallContext, Catalogue, Effects, Forward, Outcome, Tool, ToolError, ToolSpec, schema_of,
-};
+use manyhands_core::{Catalogue, Effects, Forward, Forwarder, ToolError, ToolSpec, schema_of};
 use manyhands_federation::servers::{Servers, address};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,11 +39,10 @@ struct Params {
 pub(super) struct Invoke {
     spec: ToolSpec,
     servers: Arc<Servers>,
-    catalogue: Arc<ArcSwap<Catalogue>>,
 }
 
 impl Invoke {
-    pub(super) fn new(servers: &Arc<Servers>, catalogue: &Arc<ArcSwap<Catalogue>>) -> Self {
+    pub(super) fn new(servers: &Arc<Servers>) -> Self {
         let mut spec = super::spec(NAME).effects(Effects::READS);
         let mut schema = schema_of::<Params>();
         if let Some(Value::String(text)) =
@@ -59,12 +54,17 @@ impl Invoke {
         Self {
             spec,
             servers: servers.clone(),
-            catalogue: catalogue.clone(),
         }
     }
+}
 
-    fn meant(&self, arguments: &Value, catalogue: &Catalogue) -> Result<Forward, ToolError> {
-        let params: Params = serde_json::from_value(arguments.clone())
+impl Forwarder for Invoke {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn forward(&self, arguments: &Value, catalogue: &Catalogue) -> Result<Forward, ToolError> {
+        let params = Params::deserialize(arguments)
             .map_err(|e| ToolError::parameter("arguments", e.to_string()))?;
         if params.arguments.contains_key("PCID") {
             let message = "PCID does not belong in arguments";
@@ -93,37 +93,5 @@ impl Invoke {
             arguments: Value::Object(params.arguments),
             connection,
         })
-    }
-}
-
-#[async_trait]
-impl Tool for Invoke {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    /// Those of the tool that is meant.
-    fn effects_of(&self, arguments: &Value) -> Effects {
-        let catalogue = self.catalogue.load();
-        let meant = self.meant(arguments, &catalogue).ok();
-        let tool = meant
-            .as_ref()
-            .and_then(|meant| catalogue.resolve(&meant.tool));
-        match (tool, meant.as_ref()) {
-            (Some(tool), Some(meant)) => tool.effects_of(&meant.arguments),
-            _ => Effects::READS, // it will be refused, which harms nobody
-        }
-    }
-
-    fn is_door(&self) -> bool {
-        true
-    }
-
-    fn forward(&self, arguments: &Value, catalogue: &Catalogue) -> Result<Forward, ToolError> {
-        self.meant(arguments, catalogue)
-    }
-
-    async fn call(&self, _: Value, _: &CallContext) -> Result<Outcome, ToolError> {
-        Err(ToolError::internal("the path did not go through this door"))
     }
 }

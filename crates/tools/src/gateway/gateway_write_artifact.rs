@@ -44,7 +44,7 @@ impl TypedTool for WriteArtifact {
         let kept = self
             .0
             .keep(&params.filename, kind.mime, bucket, &reader, whole);
-        let kept = kept.await.map_err(|e| failure(&e))?;
+        let kept = kept.await?;
         Ok(Outcome::of(&self.0.said(kept))?.clean(true))
     }
 }

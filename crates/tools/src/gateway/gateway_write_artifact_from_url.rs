@@ -112,7 +112,7 @@ impl TypedTool for WriteArtifactFromUrl {
         match (kept, broke.await) {
             (Ok(kept), _) => Outcome::of(&self.shelf.said(kept)),
             (Err(_), Ok(error)) => Err(masked(self.web.lost(&error, &params.source_url))),
-            (Err(error), Err(_)) => Err(failure(&error)),
+            (Err(error), Err(_)) => Err(error.into()),
         }
     }
 }

@@ -14,9 +14,8 @@ mod resources;
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use manyhands_agent_services::Thinkers;
-use manyhands_core::{Catalogue, Tool, ToolSpec, Typed};
+use manyhands_core::{Forwarder, Tool, ToolSpec, Typed};
 use manyhands_host::artifacts::Shelf;
 use manyhands_host::web::Web;
 use manyhands_host::{LiveSettings, Resources};
@@ -40,7 +39,6 @@ pub struct Ground<'a> {
     pub finder: &'a Arc<Finder>,
     pub scripts: &'a Scripts,
     pub settings: &'a LiveSettings,
-    pub catalogue: &'a Arc<ArcSwap<Catalogue>>,
 }
 
 /// The tools for artifacts and resources.
@@ -67,10 +65,6 @@ pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
         })),
     ];
     let finder = || ground.finder.clone();
-    tools.push(Arc::new(gateway_invoke::Invoke::new(
-        ground.finder.servers(),
-        ground.catalogue,
-    )));
     tools.push(Arc::new(Typed::new(capabilities_discover::Discover {
         finder: finder(),
         thinkers: ground.thinkers.clone(),
@@ -84,6 +78,11 @@ pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
     )));
     tools.extend(resources::tools(ground.resources));
     tools
+}
+
+/// The tool that forwards calls to the tools of any server.
+pub fn forwarder(ground: &Ground<'_>) -> Arc<dyn Forwarder> {
+    Arc::new(gateway_invoke::Invoke::new(ground.finder.servers()))
 }
 
 fn spec(name: &str) -> ToolSpec {

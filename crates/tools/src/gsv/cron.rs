@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use manyhands_core::{
-    AgentId, CallContext, Catalogue, Effects, Implied, Outcome, Problem, Taint, ToolError,
-    ToolSpec, TypedTool,
+    AgentId, CallContext, Catalogue, CatalogueEntry, Effects, Implied, Outcome, Problem, Taint,
+    ToolError, ToolSpec, TypedTool,
 };
 use manyhands_jobs::{Asker, Cron, JobInput, RunMode};
 use manyhands_wire::{CronJob, CronRan, CronRun, CronStatusResult};
@@ -207,7 +207,9 @@ impl TypedTool for CronJobs {
             return Vec::new();
         }
         let message = json!({ "channel": channel, "to": to, "text": given("message") });
-        let tool = catalogue.resolve("gsv__Message");
+        let tool = catalogue
+            .resolve("gsv__Message")
+            .and_then(CatalogueEntry::tool);
         let sends = tool.map(|tool| Implied {
             tool: tool.clone(),
             arguments: message,

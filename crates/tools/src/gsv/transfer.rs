@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use manyhands_core::{
-    CallContext, Catalogue, Effects, ErrorCode, Implied, Outcome, ToolError, ToolSpec, TypedTool,
+    CallContext, Catalogue, CatalogueEntry, Effects, ErrorCode, Implied, Outcome, ToolError,
+    ToolSpec, TypedTool,
 };
 use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::{End, Transfers};
@@ -133,7 +134,7 @@ impl Transfer {
             }
         }
         if !all.is_empty()
-            && let Some(tool) = catalogue.resolve("gsv__Transfer")
+            && let Some(CatalogueEntry::Tool(tool)) = catalogue.resolve("gsv__Transfer")
         {
             all.push(Implied {
                 tool: tool.clone(),
@@ -157,7 +158,9 @@ impl Transfer {
                 (names.to_vec(), path)
             }
         };
-        let mut tools = names.iter().filter_map(|name| catalogue.resolve(name));
+        let mut tools = names
+            .iter()
+            .filter_map(|name| catalogue.resolve(name)?.tool());
         let tool = tools.next()?.clone();
         let arguments = json!({ "path": path });
         Some(Implied { tool, arguments })

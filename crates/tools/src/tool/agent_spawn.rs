@@ -167,10 +167,8 @@ impl AgentSpawn {
             prompt,
             created: now,
         };
-        let unsaved = |e: StoreError| {
-            let message = format!("failed to store the agent: {e}");
-            ToolError::new(ErrorCode::Unavailable, message)
-        };
+        let unsaved =
+            |error: StoreError| ToolError::from(error).context("failed to store the agent");
         kin.mark(&child.id, &author, now).await.map_err(unsaved)?;
         kin.add(child.clone()).await.map_err(unsaved)?;
         Ok(child)
@@ -231,7 +229,7 @@ impl AgentSpawn {
     /// A file that all agents share.
     async fn shared(&self, path: &str) -> Result<Option<String>, ToolError> {
         let failed =
-            |e: object_store::Error| ToolError::new(ErrorCode::Unavailable, format!("{path}: {e}"));
+            |error: object_store::Error| ToolError::from(StoreError::from(error)).context(path);
         let blobs = self.0.blobs.scoped(&Key::from(FOLDER)).map_err(failed)?;
         match blobs.get(&Key::from(path)).await {
             Ok(found) => {

@@ -7,7 +7,7 @@ use manyhands_agent::contacts::{Contact, RouteError, Target, is_speaking, route}
 use manyhands_agent_services::People;
 use manyhands_agent_services::contact_delivery::{Delivered, Message};
 use manyhands_core::{
-    CallContext, Effects, ErrorCode, Ids, Outcome, Place, ToolError, ToolSpec, TypedTool, Where,
+    CallContext, ChatRef, Effects, ErrorCode, Ids, Outcome, ToolError, ToolSpec, TypedTool, Where,
 };
 use manyhands_host::machine::blocking;
 use schemars::JsonSchema;
@@ -105,7 +105,7 @@ impl TypedTool for ContactsSend {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let place = context.place.as_deref();
-        if place.is_some_and(Place::is_shared) {
+        if place.is_some_and(ChatRef::is_shared) {
             let message = "contacts_send is not there in group chats";
             return Err(ToolError::new(ErrorCode::Forbidden, message)
                 .hint("ask whoever wants it to write to you directly"));
@@ -251,9 +251,9 @@ impl ContactsSend {
             }
             _ => error,
         })?;
-        let to = Place {
+        let to = ChatRef {
             kind: target.kind,
-            ..Place::dm(target.channel, account, &target.chat)
+            ..ChatRef::dm(target.channel, account, &target.chat)
         };
         let message = Message {
             id: &envelope.message_id,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use manyhands_channels::{slack, telegram};
 use manyhands_core::{
-    CallContext, Effects, ErrorCode, Group, Outcome, Place, ToolError, ToolSpec, TypedTool,
+    CallContext, ChatRef, Effects, ErrorCode, Group, Outcome, ToolError, ToolSpec, TypedTool,
     Variant, Where, schema_of,
 };
 use manyhands_messaging::{Address, Chats, WAIT};
@@ -128,7 +128,7 @@ impl TypedTool for MessageReact {
     }
 
     /// A reaction in the chat that is being answered, whether it is named or not.
-    fn replies(&self, arguments: &Value, place: Option<&Place>) -> bool {
+    fn replies(&self, arguments: &Value, place: Option<&ChatRef>) -> bool {
         let Some(here) = place else { return false };
         let named = match here.channel.as_str() {
             "telegram" => arguments.get("chat_id"),
@@ -184,7 +184,7 @@ impl MessageReact {
         &self,
         params: &Params,
         context: &CallContext,
-    ) -> Result<(Place, String, String), ToolError> {
+    ) -> Result<(ChatRef, String, String), ToolError> {
         if params.channel_id.is_some() || params.message_ts.is_some() {
             let message = "channel_id and message_ts are for Slack; use chat_id and message_id";
             return Err(ToolError::parameter("channel_id", message));
@@ -209,8 +209,8 @@ impl MessageReact {
     async fn on_slack(
         &self,
         params: &Params,
-        here: Option<&Place>,
-    ) -> Result<(Place, String, String), ToolError> {
+        here: Option<&ChatRef>,
+    ) -> Result<(ChatRef, String, String), ToolError> {
         if params.chat_id.is_some() || params.message_id.is_some() || params.is_big.is_some() {
             let message =
                 "chat_id, message_id and is_big are for Telegram; use channel_id and message_ts";
@@ -250,7 +250,7 @@ impl MessageReact {
         Ok((place, message, name))
     }
 
-    async fn slack_channel(&self, id: &str, here: Option<&Place>) -> Result<Place, ToolError> {
+    async fn slack_channel(&self, id: &str, here: Option<&ChatRef>) -> Result<ChatRef, ToolError> {
         let found = self
             .chats
             .find(Address {
@@ -270,7 +270,7 @@ impl MessageReact {
         match known {
             Ok(Some(_)) => Ok(place),
             Ok(None) => Err(unknown()),
-            Err(error) => Err(manyhands_messaging::unkept(&error)),
+            Err(error) => Err(error.into()),
         }
     }
 }

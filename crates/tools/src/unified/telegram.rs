@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use manyhands_channels::FileKind;
-use manyhands_core::{CallContext, ErrorCode, Group, Place, ToolError, ToolSpec, Where};
+use manyhands_core::{CallContext, ChatRef, ErrorCode, Group, ToolError, ToolSpec, Where};
 use manyhands_host::artifacts::mime_by_name;
 use manyhands_host::machine::{Host, blocking, jail_failure};
 use manyhands_messaging::{Address, Chats, Delivered, NewFile, WAIT};
@@ -65,7 +65,7 @@ impl Telegram {
         &self,
         named: Option<i64>,
         context: &CallContext,
-    ) -> Result<Place, ToolError> {
+    ) -> Result<ChatRef, ToolError> {
         chat(&self.chats, named, context).await
     }
 
@@ -176,7 +176,7 @@ pub(super) async fn chat(
     chats: &Chats,
     named: Option<i64>,
     context: &CallContext,
-) -> Result<Place, ToolError> {
+) -> Result<ChatRef, ToolError> {
     let here = context
         .place
         .as_deref()
@@ -209,7 +209,7 @@ pub(super) async fn chat(
             match known {
                 Ok(Some(_)) => Ok(place),
                 Ok(None) => Err(unknown()),
-                Err(error) => Err(manyhands_messaging::unkept(&error)),
+                Err(error) => Err(error.into()),
             }
         }
     }

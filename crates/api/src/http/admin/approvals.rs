@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use manyhands_core::{ApprovalId, Effects, Timestamp, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
-use manyhands_store::{ApprovalRecord, ApprovalScope, ApprovalState, Decision};
+use manyhands_store::{ApprovalDecision, ApprovalRecord, ApprovalScope, ApprovalState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -145,8 +145,8 @@ pub async fn decide(
 ) -> Answer<ApprovalDecided> {
     let given = body(decision)?;
     let decision = match given.decision {
-        Word::Approve => Decision::Approve(given.scope),
-        Word::Deny => Decision::Deny,
+        Word::Approve => ApprovalDecision::Approve(given.scope),
+        Word::Deny => ApprovalDecision::Deny,
     };
     let id: ApprovalId = id.parse().map_err(|_| {
         Refusal(ToolError::parameter(

@@ -159,7 +159,7 @@ pub async fn put(
             };
             let body = body.map_err(broken);
             let stored = shelf.keep(&new.name, &mime, bucket, &reader, body).await;
-            let stored = stored.map_err(|e| failure(&e))?;
+            let stored = stored?;
             let outcome = Outcome::value(json!({ "id": stored.id }));
             let _ = file.set(shelf.said(stored)); // the work is done once
             Ok(outcome)
@@ -242,7 +242,7 @@ pub async fn remove(
     let (artifacts, id) = (gateway.store.artifacts().clone(), record.id);
     let work = move |_: CallContext| {
         let work = async move {
-            artifacts.delete(id).await.map_err(|e| failure(&e))?;
+            artifacts.delete(id).await?;
             Ok(Outcome::value(json!({ "removed": id })))
         };
         work.boxed()

@@ -7,7 +7,7 @@ use axum::extract::{Query, State};
 use manyhands_core::{CallId, Pattern, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Owner, answer};
-use manyhands_store::{AuditFilter, AuditRecord, AuditStatus, Verdict, VerifyFrom};
+use manyhands_store::{AuditFilter, AuditRecord, AuditStatus, ChainVerdict, VerifyFrom};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ pub async fn list(
 }
 
 /// Checks the whole chain.
-pub async fn verify(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Verdict> {
+pub async fn verify(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ChainVerdict> {
     let verdict = gateway.store.audit().verify(VerifyFrom::Genesis).await?;
     answer(verdict)
 }

@@ -8,7 +8,7 @@ use manyhands_core::Timestamp;
 use manyhands_gateway::{Admitted, Credentials, Gateway};
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
 use manyhands_messaging::{Pair, Status};
-use manyhands_store::{Backlog, Lost, SenderRow, SenderState};
+use manyhands_store::{Backlog, OutboxCounts, SenderRow, SenderState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,7 @@ pub struct ChannelList {
     /// What was heard and is not done.
     inbox: Backlog,
     /// What is to be said and did not arrive.
-    outbox: Lost,
+    outbox: OutboxCounts,
 }
 
 /// Every account.

@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use manyhands_core::{Timestamp, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
-use manyhands_store::{InboxRow, Lost, OutboxRow, OutboxState};
+use manyhands_store::{InboxRow, OutboxCounts, OutboxRow, OutboxState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -101,7 +101,7 @@ pub struct Outbox {
     /// The messages.
     messages: Vec<Outbound>,
     #[serde(flatten)]
-    lost: Lost,
+    lost: OutboxCounts,
 }
 
 /// What is to be said, or was.

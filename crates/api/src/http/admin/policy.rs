@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use manyhands_config::{Decision, Rule};
 use manyhands_core::{
-    AgentId, Caller, Credential, ErrorCode, Invoke, Pattern, Principal, Question, Rights, Role,
-    Taint, ToolError,
+    AgentId, Caller, CatalogueEntry, Credential, ErrorCode, Invoke, Pattern, Principal, Question,
+    Rights, Role, Taint, ToolError,
 };
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
@@ -101,10 +101,13 @@ pub async fn explain(
     if call.by_agent {
         caller.actor = Some(Principal::Agent(agent.clone()));
     }
-    let arguments = tool.canonical(call.arguments);
+    let arguments = match tool {
+        CatalogueEntry::Tool(tool) => tool.canonical(call.arguments),
+        CatalogueEntry::Forwarder(_) => call.arguments,
+    };
     let taint = Taint::when(call.tainted, "what policy explain assumes");
     let verdict = gateway.path.authorize(Question {
-        effects: tool.effects_of(&arguments),
+        effects: tool.effects_of(&arguments, &catalogue),
         arguments: Some(&arguments),
         taint: &taint,
         ..Question::available(&caller, &agent, tool.spec())

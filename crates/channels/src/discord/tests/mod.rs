@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use manyhands_core::{Clock, Ids, ManualClock, OsEntropy, Place, Secret, Timestamp};
+use manyhands_core::{ChatRef, Clock, Ids, ManualClock, OsEntropy, Secret, Timestamp};
 use manyhands_guard::{Egress, EgressPolicy, SystemLookup};
 use manyhands_platforms::discord as far;
 use tokio::sync::watch;
@@ -157,8 +157,8 @@ fn near(far: &far::Discord, token: &str) -> Arc<Discord> {
     Arc::new(Discord::new(account, egress, clock, ids))
 }
 
-fn place(chat: &str) -> Place {
-    Place::dm("discord", "default", chat)
+fn place(chat: &str) -> ChatRef {
+    ChatRef::dm("discord", "default", chat)
 }
 
 /// What somebody said.

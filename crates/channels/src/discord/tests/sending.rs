@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use manyhands_core::{PeerKind, Place};
+use manyhands_core::{ChatRef, PeerKind};
 use manyhands_guard::{HeaderMap, StatusCode};
 use manyhands_platforms::Fault;
 use manyhands_platforms::discord::{ADA, BOT, CHANNEL, DIRECT, Discord as Far, THREAD, TOKEN};
@@ -52,7 +52,7 @@ async fn a_text_is_said_as_discord_shows_it_and_calls_nobody() {
     );
     let reference = json!({ "message_id": "70", "fail_if_not_exists": false });
     assert_eq!(posted["message_reference"], reference);
-    let thread = Place {
+    let thread = ChatRef {
         kind: PeerKind::Thread,
         thread: Some(THREAD.to_owned()),
         ..place(CHANNEL)

@@ -53,7 +53,7 @@ async fn names_are_asked_for_in_the_background_and_once() {
     assert!(asked <= 3, "{asked}");
 }
 
-fn first_place(near: &Near) -> Place {
+fn first_place(near: &Near) -> ChatRef {
     near.heard(GROUP, json!({"type": "text", "text": "hi"}))
         .0
         .place
@@ -83,7 +83,7 @@ async fn somebody_is_called_by_name_within_a_day_and_asked_again_after_it() {
     );
     assert_eq!(near.fake.asked_for_names(), 2);
     // Whoever does not let us know has no name, and is not asked for at every message.
-    let bob = Place {
+    let bob = ChatRef {
         sender: Some(BOB.to_owned()),
         ..place
     };

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::words::{Button, FileKind, MediaKind, OutgoingContent};
 
-fn edit(place: Place, ts: &str, text: &str) -> OutgoingMessage {
+fn edit(place: ChatRef, ts: &str, text: &str) -> OutgoingMessage {
     let mut message = OutgoingMessage::text(place, text);
     if let OutgoingContent::Text { edits, .. } = &mut message.say {
         *edits = Some(ts.to_owned());
@@ -17,7 +17,7 @@ fn edit(place: Place, ts: &str, text: &str) -> OutgoingMessage {
     message
 }
 
-fn with_buttons(place: Place, text: &str, buttons: Vec<Vec<Button>>) -> OutgoingMessage {
+fn with_buttons(place: ChatRef, text: &str, buttons: Vec<Vec<Button>>) -> OutgoingMessage {
     let mut message = OutgoingMessage::text(place, text);
     if let OutgoingContent::Text { buttons: own, .. } = &mut message.say {
         *own = buttons;
@@ -33,7 +33,7 @@ fn button(label: &str, data: &str, refuses: bool) -> Button {
     }
 }
 
-fn react(place: Place, ts: &str, emoji: &str) -> OutgoingMessage {
+fn react(place: ChatRef, ts: &str, emoji: &str) -> OutgoingMessage {
     OutgoingMessage {
         say: OutgoingContent::React {
             message: ts.to_owned(),
@@ -44,7 +44,7 @@ fn react(place: Place, ts: &str, emoji: &str) -> OutgoingMessage {
     }
 }
 
-fn file(place: Place, caption: Option<&str>) -> OutgoingMessage {
+fn file(place: ChatRef, caption: Option<&str>) -> OutgoingMessage {
     OutgoingMessage {
         say: OutgoingContent::File {
             form: FileKind::Document,

@@ -12,8 +12,6 @@ use manyhands_store::StoreError;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::artifacts::failure;
-
 /// The largest document that is read, in bytes: it is in memory while it is.
 pub const MOST: u64 = 64 * 1024 * 1024;
 /// How many are read at once.
@@ -70,7 +68,7 @@ impl Documents {
             all.extend_from_slice(&piece);
             Ok(all)
         });
-        let all = all.await.map_err(|e| failure(&e))?;
+        let all = all.await?;
         let cancel = cancel.child_token();
         // Whoever waits may be gone, and then nobody wants the rest.
         let stop = cancel.clone().drop_guard();

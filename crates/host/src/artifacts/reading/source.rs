@@ -9,8 +9,6 @@ use manyhands_core::ToolError;
 use manyhands_guard::{RedactStream, Redactor};
 use manyhands_store::StoreError;
 
-use crate::artifacts::failure;
-
 /// How much is looked at to tell text from other bytes, and one encoding from another.
 const LOOK: usize = 8 * 1024;
 /// How much of a text that is in memory is given at a time.
@@ -112,7 +110,7 @@ impl Source {
             let Some(mask) = &mut self.mask else {
                 return Ok(None);
             };
-            let shown = match self.pieces.try_next().await.map_err(|e| failure(&e))? {
+            let shown = match self.pieces.try_next().await? {
                 Some(piece) => mask.push(&piece),
                 None => self
                     .mask

@@ -58,7 +58,7 @@ impl TypedTool for DatastoreDelete {
             }
             _ => return Err(ToolError::parameter("ids", "give either ids or filter")),
         };
-        let deleted = deleted.map_err(|e| failure(&e))?;
+        let deleted = deleted?;
         Outcome::of(&Output { deleted })
     }
 }

@@ -108,12 +108,7 @@ impl TypedTool for DatastoreQuery {
             limit: params.limit.unwrap_or(50),
             offset: params.offset.unwrap_or(0),
         };
-        let rows = self
-            .0
-            .store
-            .rows(found.id, &query)
-            .await
-            .map_err(|e| failure(&e))?;
+        let rows = self.0.store.rows(found.id, &query).await?;
         let next = u64::from(query.offset) + rows.rows.len() as u64;
         let has_more = next < rows.total && !rows.rows.is_empty();
         Outcome::of(&Output {

@@ -70,7 +70,7 @@ impl TypedTool for DatastoreWrite {
             .await;
         let (ids, created) = written.map_err(|e| match e {
             StoreError::Invalid { what } => ToolError::parameter("rows", what),
-            other => failure(&other),
+            other => other.into(),
         })?;
         let replaced = ids.len() as u64 - created;
         Outcome::of(&Output {

@@ -49,7 +49,7 @@ impl TypedTool for FilestoreDelete {
             .open(&context.agent, id, CollectionKind::Filestore, Level::Write)
             .await?;
         let removed = self.0.store.remove_file(found.id, &params.path).await;
-        if !removed.map_err(|e| failure(&e))? {
+        if !removed? {
             let shown: String = params.path.chars().take(100).collect();
             return Err(ToolError::not_found(format!(
                 "the file {shown} does not exist"

@@ -70,7 +70,7 @@ impl TypedTool for FilestoreList {
             .store
             .files(found.id, &prefix, limit + 1, offset)
             .await;
-        let mut files = listed.map_err(|e| failure(&e))?;
+        let mut files = listed?;
         let has_more = files.len() > limit as usize;
         files.truncate(limit as usize);
         let files = files.into_iter().map(|file| File {

@@ -60,7 +60,7 @@ impl TypedTool for FilestoreRead {
             .open(&context.agent, id, CollectionKind::Filestore, Level::Read)
             .await?;
         let opened = self.0.store.open_file(found.id, &params.path).await;
-        let (file, bytes) = opened.map_err(|e| failure(&e))?;
+        let (file, bytes) = opened?;
         let mut source = Source::new(bytes, &self.0.redactor.load());
         let page = Page {
             offset: params.offset.unwrap_or(0),

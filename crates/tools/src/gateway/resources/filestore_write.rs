@@ -86,7 +86,7 @@ impl TypedTool for FilestoreWrite {
             .await;
         let (file, created) = put.map_err(|e| match e {
             StoreError::Invalid { what } => ToolError::parameter("path", what),
-            other => failure(&other),
+            other => other.into(),
         })?;
         Outcome::of(&Output {
             path: file.path,

@@ -68,7 +68,7 @@ impl TypedTool for KnowledgeAdd {
             .await;
         let (kept, created) = put.map_err(|e| match e {
             StoreError::Invalid { what } => ToolError::parameter("documentId", what),
-            other => failure(&other),
+            other => other.into(),
         })?;
         Outcome::of(&Output {
             document_id: kept.id,

@@ -66,7 +66,7 @@ impl TypedTool for KnowledgeList {
             .await?;
         let (limit, offset) = (params.limit.unwrap_or(100), params.offset.unwrap_or(0));
         let listed = self.0.store.documents(found.id, limit + 1, offset).await;
-        let mut documents = listed.map_err(|e| failure(&e))?;
+        let mut documents = listed?;
         let has_more = documents.len() > limit as usize;
         documents.truncate(limit as usize);
         let documents = documents.into_iter().map(|one| Listed {

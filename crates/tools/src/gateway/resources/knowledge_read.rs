@@ -62,7 +62,7 @@ impl TypedTool for KnowledgeRead {
             .open(&context.agent, id, CollectionKind::Knowledge, Level::Read)
             .await?;
         let read = self.0.store.document(found.id, &params.document_id).await;
-        let Some((document, text)) = read.map_err(|e| failure(&e))? else {
+        let Some((document, text)) = read? else {
             let shown: String = params.document_id.chars().take(128).collect();
             return Err(
                 ToolError::not_found(format!("there is no document {shown:?}"))

@@ -53,7 +53,7 @@ impl TypedTool for KnowledgeRemove {
             .store
             .remove_document(found.id, &params.document_id)
             .await;
-        if !removed.map_err(|e| failure(&e))? {
+        if !removed? {
             let shown: String = params.document_id.chars().take(128).collect();
             return Err(ToolError::not_found(format!(
                 "there is no document {shown:?}"

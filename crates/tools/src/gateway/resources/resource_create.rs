@@ -56,7 +56,7 @@ impl TypedTool for ResourceCreate {
             .create(params.kind, &params.name, &about, &grants);
         let made = made.await.map_err(|e| match e {
             StoreError::Invalid { what } => ToolError::parameter("name", what),
-            other => failure(&other),
+            other => other.into(),
         })?;
         Outcome::of(&Output {
             collection_id: made.id,

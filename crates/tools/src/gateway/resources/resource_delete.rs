@@ -52,11 +52,7 @@ impl TypedTool for ResourceDelete {
             let message = format!("must be {:?}, the name of the resource", found.name);
             return Err(ToolError::parameter("name", message));
         }
-        self.0
-            .store
-            .remove(found.id)
-            .await
-            .map_err(|e| failure(&e))?;
+        self.0.store.remove(found.id).await?;
         Outcome::of(&Output {
             collection_id: params.collection_id,
             items: found.items,

@@ -86,7 +86,7 @@ impl TypedTool for ResourceGrant {
             Wanted::Write => store.grant(found.id, &agent, Level::Write).await,
             Wanted::Admin => store.grant(found.id, &agent, Level::Admin).await,
         };
-        done.map_err(|e| failure(&e))?;
+        done?;
         Outcome::of(&Output {
             collection_id: params.collection_id,
             agent: params.agent,

@@ -56,14 +56,11 @@ impl TypedTool for VaultList {
             .open(&context.agent, id, CollectionKind::Vault, Level::Read)
             .await?;
         let entries = self.0.store.vault_entries(found.id).await;
-        let entries = entries
-            .map_err(|e| failure(&e))?
-            .into_iter()
-            .map(|entry| Entry {
-                reference: format!("{{{{vault:{}/{}}}}}", found.name, entry.name),
-                name: entry.name,
-                hosts: entry.hosts,
-            });
+        let entries = entries?.into_iter().map(|entry| Entry {
+            reference: format!("{{{{vault:{}/{}}}}}", found.name, entry.name),
+            name: entry.name,
+            hosts: entry.hosts,
+        });
         Outcome::of(&Output {
             secrets: entries.collect(),
             vault: found.name,

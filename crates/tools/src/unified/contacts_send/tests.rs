@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use manyhands_core::{
-    AgentId, CallId, Caller, ManualClock, PeerKind, Progress, Reach, SeededEntropy, Timestamp,
+    CallId, CallRequest, Caller, ManualClock, PeerKind, SeededEntropy, Timestamp,
 };
 use manyhands_guard::Jail;
 use serde_json::{Value, from_value};
@@ -29,12 +29,12 @@ impl manyhands_agent_services::contact_delivery::Deliver for Courier {
         Ok(team.unwrap_or("default").to_owned())
     }
 
-    async fn deliver(&self, to: &Place, message: &Message<'_>) -> Result<Delivered, ToolError> {
+    async fn deliver(&self, to: &ChatRef, message: &Message<'_>) -> Result<Delivered, ToolError> {
         let Message { text, key, .. } = *message;
         if let Some(code) = *self.fails.lock().unwrap() {
             return Err(ToolError::new(code, "the platform says no"));
         }
-        let taken = (to.lane(), text.to_owned(), key.to_owned());
+        let taken = (to.lane().to_string(), text.to_owned(), key.to_owned());
         self.taken.lock().unwrap().push(taken);
         let state = if text == "bounce" { "failed" } else { "sent" };
         Ok(Delivered {
@@ -79,26 +79,15 @@ fn fixture() -> Fixture {
     }
 }
 
-fn context(place: Option<Place>) -> CallContext {
-    CallContext {
-        call: CallId(Uuid::nil()),
-        caller: Arc::new(Caller::gateway()),
-        agent: AgentId::main(),
-        cancel: CancellationToken::new(),
-        network: false,
-        progress: Progress::default(),
-        taint: manyhands_core::Taint::NONE,
-        lineage: Arc::default(),
-        connections: Arc::default(),
-        answers: None,
-        reach: Reach::default(),
-        place: place.map(Arc::new),
-        if_version: None,
-    }
+fn context(place: Option<ChatRef>) -> CallContext {
+    let caller = Arc::new(Caller::gateway());
+    let mut request = CallRequest::new("contacts_send", Value::Null, caller);
+    request.place = place.map(Arc::new);
+    CallContext::new(request, CallId(Uuid::nil()), CancellationToken::new())
 }
 
 impl Fixture {
-    async fn send_in(&self, place: Option<Place>, arguments: Value) -> Result<Value, ToolError> {
+    async fn send_in(&self, place: Option<ChatRef>, arguments: Value) -> Result<Value, ToolError> {
         let params = from_value(arguments).unwrap();
         let outcome = self.tool.run(params, &context(place)).await;
         outcome.map(|outcome| outcome.value)
@@ -287,13 +276,13 @@ async fn a_message_needs_a_text_and_its_one_type() {
 #[tokio::test]
 async fn it_never_goes_to_whoever_is_talking_and_is_not_there_in_groups() {
     let house = fixture();
-    let private = Place {
+    let private = ChatRef {
         sender: Some("90001".to_owned()),
-        ..Place::dm("telegram", "default", "90001")
+        ..ChatRef::dm("telegram", "default", "90001")
     };
-    let group = Place {
+    let group = ChatRef {
         kind: PeerKind::Group,
-        ..Place::dm("telegram", "default", "-100222")
+        ..ChatRef::dm("telegram", "default", "-100222")
     };
     let hello = || to("tg:90001", "hello");
     let sent = house.send_in(Some(private.clone()), hello()).await;

@@ -1,6 +1,9 @@
-//! Where in the world of chats something is said.
+//! References to chats and messages on chat platforms.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +44,7 @@ impl fmt::Display for PeerKind {
 /// Where something was said, or is to be said: a chat of one account on one platform.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Place {
+pub struct ChatRef {
     /// The platform, such as `telegram`.
     pub channel: String,
     /// Which account of ours there.
@@ -67,7 +70,7 @@ pub struct Place {
     pub sender_handle: Option<String>,
 }
 
-impl Place {
+impl ChatRef {
     /// A chat in which one person writes.
     pub fn dm(
         channel: impl Into<String>,
@@ -104,9 +107,48 @@ impl Place {
         }
     }
 
-    /// What messages are kept in order by: `telegram:default:42`.
-    pub fn lane(&self) -> String {
-        format!("{}:{}:{}", self.channel, self.account, self.chat)
+    /// The lane in which messages of this chat are kept in order.
+    pub fn lane(&self) -> ChatLane {
+        ChatLane(format!("{}:{}:{}", self.channel, self.account, self.chat))
+    }
+}
+
+/// The key by which messages of one chat are kept in order: `telegram:default:42`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ChatLane(String);
+
+impl ChatLane {
+    /// The key as it is stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The chat, as the platform names it. It may contain colons itself.
+    pub fn chat(&self) -> &str {
+        self.0.splitn(3, ':').nth(2).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for ChatLane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Every stored text is a lane, so that no row becomes unreadable.
+impl FromStr for ChatLane {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Deref for ChatLane {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
     }
 }
 
@@ -125,7 +167,7 @@ pub enum Where {
 
 impl Where {
     /// Whether a tool is there for whoever speaks in `place`, which is none outside of chats.
-    pub fn has(self, place: Option<&Place>) -> bool {
+    pub fn has(self, place: Option<&ChatRef>) -> bool {
         match self {
             Self::Anywhere => true,
             Self::NotShared => place.is_none_or(|place| !place.is_shared()),
@@ -142,10 +184,10 @@ mod tests {
 
     #[test]
     fn a_tool_is_there_only_where_it_belongs() {
-        let private = Place::dm("telegram", "default", "42");
-        let group = Place {
+        let private = ChatRef::dm("telegram", "default", "42");
+        let group = ChatRef {
             kind: PeerKind::Group,
-            ..Place::dm("slack", "default", "C1")
+            ..ChatRef::dm("slack", "default", "C1")
         };
         let telegram = Where::Only(&["telegram"]);
         for (wanted, nowhere, dm, shared) in [
@@ -161,13 +203,17 @@ mod tests {
 
     #[test]
     fn a_place_reads_back_and_leaves_out_what_is_not_known() {
-        let place = Place::dm("line", "shop", "U1");
+        let place = ChatRef::dm("line", "shop", "U1");
         let text = serde_json::to_string(&place).unwrap();
         assert_eq!(
             text,
             r#"{"channel":"line","account":"shop","kind":"dm","chat":"U1"}"#
         );
-        assert_eq!(serde_json::from_str::<Place>(&text).unwrap(), place);
-        assert_eq!(place.lane(), "line:shop:U1");
+        assert_eq!(serde_json::from_str::<ChatRef>(&text).unwrap(), place);
+        let lane = place.lane();
+        assert_eq!((lane.as_str(), lane.chat()), ("line:shop:U1", "U1"));
+        let mail = ChatRef::dm("matrix", "default", "!room:server.test").lane();
+        assert_eq!(mail.to_string().parse(), Ok(mail.clone()));
+        assert_eq!(mail.chat(), "!room:server.test");
     }
 }
