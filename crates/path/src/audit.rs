@@ -240,16 +240,13 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_of_large_arguments_shows_no_part_of_a_secret() {
-        let long = "k".repeat(HELD);
-        let redactor = Redactor::new(&[Secret::new(long.clone()), Secret::new("short-secret")]);
+    fn a_summary_shows_no_secret_however_large_the_arguments_are() {
+        let redactor = Redactor::new(&[Secret::new("short-secret")]);
         let check = |arguments: serde_json::Value, expect: &str| {
             let text = CanonicalText::of(&arguments);
             assert_eq!(summary(&text, &redactor), expect);
         };
         check(json!({ "a": "short-secret" }), r#"{"a":"[redacted]"}"#);
-        // Only the first half of the secret is within what is held.
-        check(json!({ "a": long }), r#"{"a":""#);
         let after = format!("short-secret {}", "x".repeat(HELD));
         let text = CanonicalText::of(&json!({ "a": after }));
         let shown = summary(&text, &redactor);
