@@ -122,7 +122,7 @@ impl Conversation {
             let text = text.unwrap_or_else(|| panic!("{said}"));
             match text.parse() {
                 Ok(pid) => return pid,
-                Err(_) => assert!(text.contains("the connection was lost"), "{said}"),
+                Err(_) => assert!(text.contains("connection lost"), "{said}"),
             }
         }
     }

@@ -102,7 +102,7 @@ fn a_target_that_is_not_there_is_an_error_and_nothing_is_said() {
         (
             json!({ "channel": "telegram", "to": "nobody" }),
             "failed",
-            &["Telegram refuses it"],
+            &["Telegram rejected it"],
         ),
         (
             json!({ "channel": "telegram", "to": "11", "replyToId": "first" }),

@@ -115,7 +115,7 @@ async fn the_heart_beats_and_silence_breaks_the_connection() {
     rig.far.be_deaf(true);
     rig.ear
         .until(|kept| {
-            let silent = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("no longer answers"));
+            let silent = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("stopped acknowledging"));
             kept.standings.iter().any(silent).then_some(())
         })
         .await;
@@ -176,7 +176,7 @@ async fn no_session_is_begun_when_none_is_left() {
     let listening = rig.listen();
     rig.ear
         .until(|kept| {
-            let none = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("no more sessions"));
+            let none = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("limit of new Discord sessions"));
             kept.standings.iter().any(none).then_some(())
         })
         .await;
