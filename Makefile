@@ -29,8 +29,8 @@ PLATFORMS := $(abspath $(TARGET))/platforms
 
 # Third-party clients and servers, from PyPI and npm.
 INTEROP := $(abspath $(TARGET))/interop
-# Suites that are quick enough for `make test`: one per protocol, in Node.js and in Python.
-INTEROP_CI := acp mcp_node mcp_python openapi v1_node ws_node ws_python
+# Suites that `make test` runs: one per protocol. Those in Node.js share one installation.
+INTEROP_CI := acp mcp_node openapi v1_node ws_node ws_python
 
 # A small real model and the server of llama.cpp, from PyPI.
 MODEL := $(abspath $(TARGET))/test-model
