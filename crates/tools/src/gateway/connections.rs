@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use manyhands_core::{AgentId, ToolError};
-use manyhands_host::artifacts::failure;
 use manyhands_store::ConnectionStatus;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::{FileType, KeptFile, Reader, Shelf, check_name, failure};
+use manyhands_host::artifacts::{FileType, KeptFile, Reader, Shelf, check_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

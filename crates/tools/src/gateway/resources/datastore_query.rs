@@ -1,7 +1,6 @@
 //! `datastore_query`
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::failure;
 use manyhands_store::{CollectionKind, DataRow, Filter, FilterError, Level, RowQuery, Sort};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

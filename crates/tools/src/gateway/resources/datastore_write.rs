@@ -1,7 +1,6 @@
 //! `datastore_write`
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::failure;
 use manyhands_store::{self as store, CollectionKind, Level, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

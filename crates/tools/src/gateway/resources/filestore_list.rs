@@ -1,7 +1,6 @@
 //! `filestore_list`
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::failure;
 use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
 //! `resource_create`
 
 use manyhands_core::{CallContext, CollectionId, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::failure;
 use manyhands_store::{CollectionKind, Grant, Level, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
 //! `resource_grant`
 
 use manyhands_core::{AgentId, CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::failure;
 use manyhands_store::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
