@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use manyhands_agent::{End, Input, Origin, SessionKey, fence};
+use manyhands_agent::{Input, Origin, SessionKey, TurnOutcome, fence};
 use manyhands_config::Heartbeat;
 use manyhands_core::{AgentId, Caller, ErrorCode, Taint, Timestamp, ToolError};
 use manyhands_llm::ModelId;
@@ -275,9 +275,9 @@ impl Inner {
         };
         let answer = self.ask(&key, run, input, &origin).await?;
         match answer.end {
-            End::Said(text) => self.speak_up(job, run, &said, &text).await,
-            End::Failed(error) => Ok(Went::failed(error)),
-            End::Stopped => Ok(Went::failed("somebody stopped its turn")),
+            TurnOutcome::Answered(text) => self.speak_up(job, run, &said, &text).await,
+            TurnOutcome::Failed(error) => Ok(Went::failed(error)),
+            TurnOutcome::Stopped => Ok(Went::failed("somebody stopped its turn")),
         }
     }
 

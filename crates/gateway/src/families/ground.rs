@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use manyhands_agent::contacts::Contacts;
-use manyhands_agent::todo::Notebook;
 use manyhands_agent::{Minds, Origin};
 use manyhands_core::{CallContext, Clock, ErrorCode, Ids, ToolError};
 use manyhands_guard::Jail;
 use manyhands_llm::ModelId;
+use manyhands_people::contacts::Contacts;
+use manyhands_people::todo::Notebook;
 use manyhands_store::Blobs;
 
 use super::unified::contacts_send::Deliver;

@@ -7,7 +7,7 @@
 use crate::minds::part_of;
 use std::collections::BTreeMap;
 
-use manyhands_agent::{Minds, Recollection};
+use manyhands_agent::{MemoryResults, Minds};
 use manyhands_core::{AgentId, Caller, Role, Timestamp, ToolError};
 use manyhands_store::{Blobs, Mark, Memory, MemoryScope, Piece, PieceSource, StoreError};
 use object_store::path::Path as Key;
@@ -70,7 +70,7 @@ impl Library<'_> {
         scope: &MemoryScope,
         everybody: &[AgentId],
         limit: u32,
-    ) -> Result<Recollection, ToolError> {
+    ) -> Result<MemoryResults, ToolError> {
         match scope {
             MemoryScope::Sessions { .. } => {}
             MemoryScope::Agent { tree, .. } => self.read_files(tree).await.map_err(unread)?,

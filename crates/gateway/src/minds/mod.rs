@@ -17,8 +17,8 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp as Instant, ToSpan as _, Zoned};
 use manyhands_agent::{
-    AgentSettings, House, Input, InvalidKey, LocalTime, MindParts, Minds, Origin, ResetPolicy,
-    SessionKey, SkillNote, Think, TurnLimits, Verdict,
+    AgentEnv, AgentSettings, ApprovalDecision, Input, InvalidKey, LocalTime, MindParts, Minds,
+    ModelClient, Origin, ResetPolicy, SessionKey, SkillNote, TurnLimits,
 };
 use manyhands_config::{Reset, ResetMode, Settings};
 use manyhands_core::{
@@ -158,7 +158,7 @@ pub(crate) fn minds(
         sessions: gateway.store.sessions().clone(),
         blobs: gateway.store.archives().clone(),
         path,
-        house: Arc::new(house),
+        env: Arc::new(house),
         clock: gateway.clock.clone(),
         ids: gateway.ids.clone(),
     })
@@ -284,8 +284,8 @@ pub(crate) fn announcement(news: &News) -> Option<(SessionKey, String, Input, Or
 }
 
 #[async_trait]
-impl House for Rooms {
-    fn models(&self) -> Arc<dyn Think> {
+impl AgentEnv for Rooms {
+    fn models(&self) -> Arc<dyn ModelClient> {
         self.thinkers.now()
     }
 
@@ -315,7 +315,7 @@ impl House for Rooms {
         &self,
         caller: &Caller,
         approval: &str,
-        verdict: Verdict,
+        verdict: ApprovalDecision,
     ) -> Result<String, ToolError> {
         let gone = || ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
         let gateway = self.gateway.upgrade().ok_or_else(gone)?;
@@ -328,8 +328,8 @@ impl House for Rooms {
                 .hint("`manyhands approvals list` shows what is pending")
         })?;
         let (decision, message, word) = match verdict {
-            Verdict::Approve(scope) => (Decision::Approve(scope), None, "approved"),
-            Verdict::Deny(message) => (Decision::Deny, message, "denied"),
+            ApprovalDecision::Approve(scope) => (Decision::Approve(scope), None, "approved"),
+            ApprovalDecision::Deny(message) => (Decision::Deny, message, "denied"),
         };
         let record = gateway
             .decide(caller, id, decision, message.as_deref())

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use manyhands_acp::{CommandLine, Desk, Exited, News, Permit, Question, Screen, Terminal};
-use manyhands_agent::What;
+use manyhands_agent::TurnEvent;
 use manyhands_config::{AcpAgent, AcpPermissions};
 use manyhands_core::{
     ApprovalId, CallContext, CallRequest, Progress, Step, Taint, ToolError, Witness,
@@ -155,7 +155,7 @@ impl Witness for Crier {
 impl Desk for AcpDesk {
     fn news(&self, news: News) {
         let what = match news {
-            News::ToolStarted { title, kind, input } => What::ToolStarted {
+            News::ToolStarted { title, kind, input } => TurnEvent::ToolStarted {
                 call_id: String::new(),
                 tool: kind.to_owned(),
                 arguments: match input.is_object() {
@@ -166,7 +166,7 @@ impl Desk for AcpDesk {
             },
             News::ToolDone {
                 title, ok, took, ..
-            } => What::ToolDone {
+            } => TurnEvent::ToolDone {
                 call_id: String::new(),
                 tool: title,
                 ok,

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp as Instant;
-use manyhands_agent::contacts::{Contact, RouteError, Target, is_speaking, route};
 use manyhands_core::{
     CallContext, Effects, ErrorCode, Ids, Outcome, Place, ToolError, ToolSpec, TypedTool, Where,
 };
+use manyhands_people::contacts::{Contact, MessageTarget, RouteError, is_speaking, route};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -263,7 +263,7 @@ impl ContactsSend {
     async fn deliver(
         &self,
         contact: &Contact,
-        target: &Target,
+        target: &MessageTarget,
         hinted: bool,
         envelope: &Envelope,
         key: &str,
@@ -333,7 +333,7 @@ fn no_way(error: &RouteError) -> ToolError {
 
 /// Content and target decide: a call that is made again is the same message. One that the caller gave another
 /// name is not.
-fn fingerprint(target: &Target, envelope: &Envelope, named: Named) -> String {
+fn fingerprint(target: &MessageTarget, envelope: &Envelope, named: Named) -> String {
     let name = (named == Named::ByCaller).then_some(&envelope.message_id);
     let said = json!([
         TOPIC,

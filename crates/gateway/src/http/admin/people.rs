@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use manyhands_agent::contacts::{Contact, Profile};
 use manyhands_core::ToolError;
+use manyhands_people::contacts::{Contact, Profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
