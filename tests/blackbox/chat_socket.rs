@@ -459,7 +459,7 @@ fn what_is_set_for_a_session_counts_and_a_wrong_change_changes_nothing() {
     let after = chat.ask("session.get", json!({ "sessionKey": "main" }));
     assert_eq!(after, before);
     let shown = chat.command("main", "/model")["response"].clone();
-    assert_eq!(shown, "scripted/other (chosen in this chat)");
+    assert_eq!(shown, "scripted/other (set in this chat)");
     let back = json!({ "sessionKey": "main", "settings": { "model": null, "thinkingLevel": null }, "label": null, "resetPolicy": null });
     let back = chat.ask("session.patch", back);
     assert_eq!(
@@ -489,7 +489,7 @@ fn commands_are_answered_at_once_and_reach_no_model() {
     let unknown = chat.command("main", "/stats");
     assert_eq!(
         unknown["error"],
-        "there is no command /stats; did you mean /status?"
+        "unknown command /stats; did you mean /status?"
     );
     let alone = json!({ "sessionKey": "main", "message": "/m:scripted/other" });
     let alone = chat.ask("chat.send", alone);
@@ -499,7 +499,7 @@ fn commands_are_answered_at_once_and_reach_no_model() {
         json!({ "model": { "provider": "scripted", "id": "other" } })
     );
     let think = chat.command("main", "/think high");
-    assert_eq!(think["response"], "thinking: high (chosen in this chat)");
+    assert_eq!(think["response"], "thinking: high (set in this chat)");
     let stats = chat.ask("session.stats", json!({ "sessionKey": "main" }));
     assert_eq!(
         (&stats["messageCount"], &stats["queueSize"]),
@@ -510,7 +510,7 @@ fn commands_are_answered_at_once_and_reach_no_model() {
     let new = chat.command("main", "/new");
     let said = new["response"].as_str().expect("words");
     assert!(
-        said.starts_with("a new session; 2 messages are in "),
+        said.starts_with("new session; 2 messages archived to "),
         "{said}"
     );
     let stats = chat.ask("session.stats", json!({ "sessionKey": "main" }));

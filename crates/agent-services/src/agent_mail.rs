@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use manyhands_agent::{Input, Minds, Missed, Origin, SessionKey, Whose};
+use manyhands_agent::{Input, Lagged, Minds, Origin, SessionKey, Subscription};
 use manyhands_core::{
     AgentId, CallId, Clock, ErrorCode, Ids, Taint, Timestamp, TokenId, ToolError,
 };
@@ -155,7 +155,7 @@ impl Post {
         let Some(minds) = self.minds.get() else {
             return;
         };
-        let mut ends = minds.listen(Whose::Ends);
+        let mut ends = minds.listen(Subscription::Ends);
         let mut agents = self.everybody();
         loop {
             for agent in agents {
@@ -166,7 +166,7 @@ impl Post {
             agents = match ends.next().await {
                 Ok(event) if event.session.is_main() => vec![event.session.agent().clone()],
                 Ok(_) => Vec::new(),
-                Err(Missed(_)) => self.everybody(),
+                Err(Lagged(_)) => self.everybody(),
             };
         }
     }

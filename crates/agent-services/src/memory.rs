@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use manyhands_agent::{Minds, Recollection};
+use manyhands_agent::{MemoryResults, Minds};
 use manyhands_core::{AgentId, Caller, Role, Timestamp, ToolError};
 use manyhands_host::LiveSettings;
 use manyhands_host::workspace::tree_of;
@@ -73,7 +73,7 @@ impl Library<'_> {
         scope: &MemoryScope,
         everybody: &[AgentId],
         limit: u32,
-    ) -> Result<Recollection, ToolError> {
+    ) -> Result<MemoryResults, ToolError> {
         match scope {
             MemoryScope::Sessions { .. } => {}
             MemoryScope::Agent { tree, .. } => self.read_files(tree).await?,

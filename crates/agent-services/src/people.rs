@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use manyhands_agent::contacts::Contacts;
-use manyhands_agent::todo::Notebook;
+use manyhands_people::contacts::Contacts;
+use manyhands_people::todo::Notebook;
 use manyhands_core::{Clock, Ids};
 use manyhands_guard::Jail;
 

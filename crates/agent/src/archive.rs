@@ -1,31 +1,32 @@
-//! Archives: what a session no longer shows, as gzipped lines of JSON.
+//! Archives: messages that a model no longer sees, as gzipped JSON lines.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::TryStreamExt as _;
-use manyhands_core::ToolError;
+use manyhands_core::{ErrorCode, ToolError};
 use manyhands_store::object_store::{Error, ObjectStoreExt as _, path::Path};
 use manyhands_store::{SessionRecord, StoreError, archive_folder};
 use serde_json::json;
 
-use crate::conversation::Said;
-use crate::minds::Inner;
+use crate::conversation::ConversationMessage;
+use crate::minds::MindsInner;
 
-/// Keeps what was said, and says where. Keeping the same part again keeps it once.
-pub(crate) async fn keep(
-    minds: &Inner,
+/// Archives messages and returns the archive's path. The path follows from the range of messages, so that archiving the
+/// same range again after a crash overwrites the same file.
+pub(crate) async fn write(
+    minds: &MindsInner,
     session: &SessionRecord,
-    said: &[Said],
+    messages: &[ConversationMessage],
 ) -> Result<String, ToolError> {
-    let (Some(first), Some(last)) = (said.first(), said.last()) else {
+    let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
         return Ok(String::new());
     };
     let folder = archive_folder(&session.agent, &session.id);
     let place = format!("{folder}/{:010}-{:010}.jsonl.gz", first.seq, last.seq);
     let mut zipped = GzEncoder::new(Vec::new(), Compression::default());
-    for one in said {
+    for one in messages {
         let line = json!({
             "session": session.key,
             "sessionId": session.id,
@@ -43,12 +44,13 @@ pub(crate) async fn keep(
         .put(&Path::from(place.as_str()), bytes.into())
         .await;
     put.map_err(StoreError::from)?;
+    // Only now: the memory index reads the archive as soon as it learns of it.
     minds.sessions.memory().archived(&place);
     Ok(place)
 }
 
-/// Removes the archives in a folder; how many there were.
-pub(crate) async fn remove(minds: &Inner, folder: &str) -> Result<usize, StoreError> {
+/// Removes the archives in a folder; returns how many.
+pub(crate) async fn remove(minds: &MindsInner, folder: &str) -> Result<usize, StoreError> {
     let mut archives = minds.blobs.list(Some(&Path::from(folder)));
     let mut places = Vec::new();
     while let Some(archive) = archives.try_next().await? {
@@ -56,10 +58,12 @@ pub(crate) async fn remove(minds: &Inner, folder: &str) -> Result<usize, StoreEr
     }
     for place in &places {
         match minds.blobs.delete(place).await {
+            // Another attempt may have removed it already.
             Ok(()) | Err(Error::NotFound { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }
+    // Last: until then the folder stays on the list of folders to remove after a restart.
     minds.sessions.removed(folder).await?;
     Ok(places.len())
 }

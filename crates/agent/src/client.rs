@@ -1,35 +1,30 @@
-//! Requests in a model's own format, whose clients bring tools along and run those themselves.
+//! Requests in a provider's API format, whose clients bring tools and run them themselves.
 //!
 //! A turn whose model calls a client's tool ends with that call. What the agent did before, which the client does not
-//! see, is handed over with it, and joined again when the results come with the next request.
+//! see, goes into a [`Handover`] and is joined with the results in the client's next request.
 
 use std::sync::Arc;
 
-use manyhands_core::{Taint, ToolError};
+use manyhands_core::Taint;
 use manyhands_llm::{Message, Sampling, ToolCall, ToolChoice, ToolDef, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::conversation::{Conversation, calls};
-use crate::key::SessionKey;
-use crate::minds::Minds;
-use crate::turn::Work;
-
-/// How a client asks for one answer.
+/// Options of one request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientRequest {
-    /// Tools that the client runs itself.
+    /// Tools that the client runs.
     pub tools: Vec<ClientTool>,
     /// Whether the first reply may, must or must not call tools.
     pub tool_choice: ToolChoice,
-    /// How the model chooses its words.
+    /// Sampling parameters.
     pub sampling: Sampling,
-    /// The most tokens of one reply.
+    /// Maximum tokens of one reply.
     pub max_tokens: Option<u32>,
-    /// Nothing new is said: the conversation that is there is continued, for example after results of tools.
+    /// There is no new message: the existing conversation is continued, for example after tool results.
     pub continues: bool,
-    /// The untrusted text in what the client sent, and in what its agent read before.
+    /// The untrusted text in the client's messages and in what the agent read before.
     pub taint: Taint,
 }
 
@@ -54,13 +49,13 @@ impl ClientTool {
     }
 }
 
-/// What a turn did before it ended with calls of its client's tools.
+/// What a turn did before it ended with calls of the client's tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Handover {
     /// Its replies and the results of its own calls; the last reply has the client's calls too.
-    messages: Vec<Message>,
-    /// The calls that the client has to run, by the ids that their model gave them.
-    calls: Vec<ToolCall>,
+    pub(crate) messages: Vec<Message>,
+    /// The calls that the client has to run, with the model's ids.
+    pub(crate) calls: Vec<ToolCall>,
     /// The untrusted text that was read.
     pub taint: Taint,
 }
@@ -71,9 +66,10 @@ impl Handover {
         &self.calls
     }
 
-    /// The exchange with the client's results in it: each with the number of its call.
+    /// The messages with the client's results, each given with the index of its call.
     pub fn joined(mut self, results: Vec<(usize, ToolResult)>) -> Vec<Message> {
         let theirs = results.into_iter().filter_map(|(number, result)| {
+            // A result for a call that was never made is dropped: providers reject unknown ids.
             let call = self.calls.get(number)?;
             Some(ToolResult {
                 id: call.id.clone(),
@@ -82,49 +78,12 @@ impl Handover {
             })
         });
         let theirs: Vec<ToolResult> = theirs.collect();
+        // One reply's results are one message: the agent's own are already there, and the client's join them.
         match self.messages.last_mut() {
             Some(Message::Tool { results }) => results.extend(theirs),
             _ => self.messages.push(Message::Tool { results: theirs }),
         }
         self.messages
-    }
-}
-
-impl Minds {
-    /// What a turn hands over to its client; `None` when it ended with an answer.
-    pub async fn handover(
-        &self,
-        key: &SessionKey,
-        turn: &str,
-        tools: &[ClientTool],
-    ) -> Result<Option<Handover>, ToolError> {
-        let sessions = &self.inner.sessions;
-        let gone = || ToolError::internal("the turn of this request is gone");
-        let session = sessions.get(key.as_str()).await?;
-        let session = session.ok_or_else(gone)?;
-        let record = sessions.turn(turn).await?.ok_or_else(gone)?;
-        let conversation = Conversation::load(sessions, &session.id, session.floor).await;
-        let own = conversation?.said.into_iter();
-        let own = own.filter(|said| said.turn.as_deref() == Some(turn));
-        let messages: Vec<Message> = own
-            .map(|said| said.message)
-            .filter(|message| !matches!(message, Message::User { .. }))
-            .collect();
-        let last = messages.iter().rev().find_map(|message| match message {
-            Message::Assistant { content } => Some(content.as_slice()),
-            _ => None,
-        });
-        let theirs = |call: &ToolCall| tools.iter().any(|tool| tool.name == call.name);
-        let calls: Vec<ToolCall> = calls(last.unwrap_or(&[]))
-            .into_iter()
-            .filter(theirs)
-            .collect();
-        let work: Work = serde_json::from_str(&record.work).unwrap_or_default();
-        Ok((!calls.is_empty()).then_some(Handover {
-            messages,
-            calls,
-            taint: work.tainted,
-        }))
     }
 }
 

@@ -1,72 +1,73 @@
-//! Slash commands: the same in every chat, whatever it comes through.
+//! Slash commands, the same in every chat.
 //!
-//! A message that begins with a slash and a word of letters is a command; `/usr/bin` is none.
-//! `/t:LEVEL` and `/m:PROVIDER/MODEL` at the beginning of a message count for that message only.
+//! A message that begins with a slash and a word of letters is a command; `/usr/bin` is not. `/t:LEVEL` and
+//! `/m:PROVIDER/MODEL` at the beginning of a message apply to that message only.
 
 use manyhands_core::{Caller, ErrorCode, ToolError};
 use manyhands_llm::{ModelId, Thinking};
-
-use crate::key::SessionKey;
-use crate::minds::Minds;
-use crate::outside::Verdict;
-use crate::settings::SessionSettings;
-use crate::turn::{Input, size_of};
 use manyhands_store::ApprovalScope;
 
-/// How like a command a word must be for it to be meant.
-const LIKE: f64 = 0.7;
+use crate::compaction::size_of;
+use crate::env::ApprovalDecision;
+use crate::input::Input;
+use crate::key::SessionKey;
+use crate::minds::Minds;
+use crate::settings::SessionSettings;
 
-/// What a command came to.
+/// Similarity from which an unknown word is taken for a typo of a command.
+const MIN_SIMILARITY: f64 = 0.7;
+
+/// Result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandReply {
-    /// Which one, without its slash.
+    /// The command, without its slash.
     pub command: String,
-    /// What came of it, in words.
+    /// The text to show.
     pub response: String,
-    /// Why it was not done.
+    /// Why it failed, if it did.
     pub error: Option<String>,
 }
 
-/// What counts for one message only.
+/// Options of a single message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Directives {
-    /// Which model answers.
+    /// The model.
     pub model: Option<ModelId>,
-    /// How hard to think.
+    /// Reasoning effort.
     pub thinking: Option<Thinking>,
 }
 
 impl Directives {
-    /// Whether nothing was said.
+    /// Whether no option is set.
     pub fn is_empty(&self) -> bool {
         self.model.is_none() && self.thinking.is_none()
     }
 }
 
-/// What a text that somebody wrote in a chat is.
+/// A chat message after parsing commands and directives.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
-    /// A command, and it is done.
+pub enum ParsedMessage {
+    /// A command that has been run.
     Command(CommandReply),
-    /// Directives without a message: there is nothing to do.
+    /// Directives without a message.
     OnlyDirectives {
-        /// What was said.
+        /// The directives.
         directives: Directives,
-        /// What to do instead, in words.
+        /// Explanation for the user.
         response: String,
     },
-    /// A message, to be sent as this.
+    /// A message to send.
     Message {
-        /// The message, with what was said for it alone.
+        /// The message with its options.
         input: Input,
-        /// What that was.
+        /// The options.
         directives: Directives,
     },
 }
 
-/// The commands there are.
+/// A slash command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Command {
+enum SlashCommand {
     New,
     Reset,
     Undo,
@@ -80,7 +81,7 @@ enum Command {
     Help,
 }
 
-impl Command {
+impl SlashCommand {
     const ALL: [Self; 11] = [
         Self::New,
         Self::Reset,
@@ -111,7 +112,7 @@ impl Command {
         }
     }
 
-    /// What may follow the word.
+    /// Arguments.
     fn usage(self) -> &'static str {
         match self {
             Self::New | Self::Reset | Self::Undo | Self::Stop | Self::Status | Self::Help => "",
@@ -125,39 +126,38 @@ impl Command {
 
     fn summary(self) -> &'static str {
         match self {
-            Self::New => "begin anew; what was said is archived",
+            Self::New => "start a new conversation; the messages are archived",
             Self::Reset => "the same as /new",
-            Self::Undo => {
-                "take back your last message and what came of it; what tools did stays done"
-            }
-            Self::Stop => "stop what is running",
-            Self::Status => "what is set, used and running here",
-            Self::Model => "show or choose the model of this chat",
-            Self::Think => "show or choose how hard it thinks in this chat",
+            Self::Undo => "undo your last message and its answer; effects of tools remain",
+            Self::Stop => "stop the running turn",
+            Self::Status => "show settings, usage and activity",
+            Self::Model => "show or set the model of this chat",
+            Self::Think => "show or set the reasoning effort of this chat",
             Self::Compact => "summarise the older part, or keep only the last N messages",
-            Self::Approve => "let a call that waits for the owner run",
-            Self::Deny => "refuse a call that waits for the owner",
-            Self::Help => "this list",
+            Self::Approve => "approve a pending call",
+            Self::Deny => "deny a pending call",
+            Self::Help => "show this list",
         }
     }
 }
 
-/// The commands there are: the word, what may follow it, and what it does.
+/// All commands: the word, its arguments and a summary.
 pub fn slash_commands() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    let all = Command::ALL.into_iter();
+    let all = SlashCommand::ALL.into_iter();
     all.map(|command| (command.word(), command.usage(), command.summary()))
 }
 
-/// A text as a command: its word in small letters, and what follows.
+/// Splits a text into a lower-case command word and its arguments; `None` if it is not a command.
 fn as_command(text: &str) -> Option<(String, &str)> {
     let rest = text.trim().strip_prefix('/')?;
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
     let (word, rest) = rest.split_at(end);
+    // Letters only: paths such as /usr/bin and names such as /file.txt are ordinary messages.
     let looks_like_one = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic());
     looks_like_one.then(|| (word.to_ascii_lowercase(), rest.trim()))
 }
 
-/// The directives at the beginning of a text, and the text after them.
+/// Splits off the directives at the beginning of a text.
 fn directives(text: &str) -> Result<(Directives, &str), ToolError> {
     let mut found = Directives::default();
     let mut rest = text.trim_start();
@@ -184,25 +184,26 @@ fn directives(text: &str) -> Result<(Directives, &str), ToolError> {
 }
 
 impl Minds {
-    /// What a text means that `caller` wrote in a session. A command is done when this returns; a
-    /// message is yet to be sent.
+    /// Parses a text that `caller` wrote in a session. A command has been run when this returns; a message is still to be
+    /// sent.
     pub async fn hear(
         &self,
         key: &SessionKey,
         text: &str,
         caller: &Caller,
-    ) -> Result<Heard, ToolError> {
+    ) -> Result<ParsedMessage, ToolError> {
         if let Some(reply) = self.command(key, text, caller).await? {
-            return Ok(Heard::Command(reply));
+            return Ok(ParsedMessage::Command(reply));
         }
         let (directives, rest) = directives(text)?;
+        // Before the message is queued: the sender should learn of a wrong model now, not from a failed turn.
         if let Some(model) = &directives.model {
-            may_choose(caller)?;
-            self.inner.house.knows(model)?;
+            check_may_choose(caller)?;
+            self.inner.env.knows(model)?;
         }
         if !directives.is_empty() && rest.is_empty() {
-            let response = "write the message after it: what begins with /t: or /m: counts for one message only\nhint: /think and /model choose for the whole chat";
-            return Ok(Heard::OnlyDirectives {
+            let response = "write the message after it: /t: and /m: apply to one message only\nhint: /think and /model apply to the whole chat";
+            return Ok(ParsedMessage::OnlyDirectives {
                 directives,
                 response: response.to_owned(),
             });
@@ -210,11 +211,10 @@ impl Minds {
         let mut input = Input::text(rest);
         input.model = directives.model.clone();
         input.thinking = directives.thinking;
-        Ok(Heard::Message { input, directives })
+        Ok(ParsedMessage::Message { input, directives })
     }
 
-    /// Does what a text asks for, if it is a command. What the writer got wrong is in the reply;
-    /// an error is trouble of the house.
+    /// Runs a text if it is a command. Mistakes of the user are in the reply; an error means that the gateway failed.
     pub async fn command(
         &self,
         key: &SessionKey,
@@ -224,22 +224,22 @@ impl Minds {
         let Some((word, rest)) = as_command(text) else {
             return Ok(None);
         };
-        let known = Command::ALL
+        let known = SlashCommand::ALL
             .into_iter()
             .find(|command| command.word() == word);
         let done = match known {
             None => Err(unknown(&word)),
             Some(command) if command.usage().is_empty() && !rest.is_empty() => {
-                let message = format!("/{word} stands alone; send the rest as a message");
+                let message = format!("/{word} takes no arguments; send the rest as a message");
                 Err(ToolError::new(ErrorCode::InvalidArguments, message))
             }
             Some(command) => {
-                let asked = Asked {
+                let context = CommandContext {
                     minds: self,
                     key,
                     caller,
                 };
-                asked.run(command, rest).await
+                context.run(command, rest).await
             }
         };
         let reply = match done {
@@ -248,7 +248,7 @@ impl Minds {
                 response,
                 error: None,
             },
-            Err(error) if is_trouble(error.code) => return Err(error),
+            Err(error) if is_internal(error.code) => return Err(error),
             Err(error) => CommandReply {
                 command: word,
                 response: error.text(),
@@ -259,8 +259,8 @@ impl Minds {
     }
 }
 
-/// Whether it is not the writer's doing.
-fn is_trouble(code: ErrorCode) -> bool {
+/// Whether an error is not the user's mistake.
+fn is_internal(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::Internal | ErrorCode::Unavailable | ErrorCode::StorageFull
@@ -268,20 +268,20 @@ fn is_trouble(code: ErrorCode) -> bool {
 }
 
 fn unknown(word: &str) -> ToolError {
-    let like = |command: &Command| strsim::jaro_winkler(word, command.word());
-    let nearest = Command::ALL
+    let like = |command: &SlashCommand| strsim::jaro_winkler(word, command.word());
+    let nearest = SlashCommand::ALL
         .into_iter()
         .max_by(|a, b| like(a).total_cmp(&like(b)))
-        .filter(|command| like(command) >= LIKE);
+        .filter(|command| like(command) >= MIN_SIMILARITY);
     let meant = nearest.map_or(String::new(), |command| {
         format!("; did you mean /{}?", command.word())
     });
-    let message = format!("there is no command /{word}{meant}");
+    let message = format!("unknown command /{word}{meant}");
     ToolError::new(ErrorCode::NotFound, message).hint("/help lists the commands")
 }
 
-/// Models cost the owner's money, so the owner chooses them.
-fn may_choose(caller: &Caller) -> Result<(), ToolError> {
+/// Only the owner, who pays for models, may choose one.
+fn check_may_choose(caller: &Caller) -> Result<(), ToolError> {
     match caller.is_owner() {
         true => Ok(()),
         false => {
@@ -291,26 +291,26 @@ fn may_choose(caller: &Caller) -> Result<(), ToolError> {
     }
 }
 
-/// A command, where and by whom.
-struct Asked<'a> {
+/// Session and caller of a command.
+struct CommandContext<'a> {
     minds: &'a Minds,
     key: &'a SessionKey,
     caller: &'a Caller,
 }
 
-impl Asked<'_> {
-    async fn run(&self, command: Command, rest: &str) -> Result<String, ToolError> {
+impl CommandContext<'_> {
+    async fn run(&self, command: SlashCommand, rest: &str) -> Result<String, ToolError> {
         match command {
-            Command::New | Command::Reset => self.reset().await,
-            Command::Undo => self.undo().await,
-            Command::Stop => self.stop().await,
-            Command::Status => self.status().await,
-            Command::Model => self.model(rest).await,
-            Command::Think => self.think(rest).await,
-            Command::Compact => self.compact(rest).await,
-            Command::Approve => self.approve(rest).await,
-            Command::Deny => self.deny(rest).await,
-            Command::Help => Ok(help()),
+            SlashCommand::New | SlashCommand::Reset => self.reset().await,
+            SlashCommand::Undo => self.undo().await,
+            SlashCommand::Stop => self.stop().await,
+            SlashCommand::Status => self.status().await,
+            SlashCommand::Model => self.model(rest).await,
+            SlashCommand::Think => self.think(rest).await,
+            SlashCommand::Compact => self.compact(rest).await,
+            SlashCommand::Approve => self.approve(rest).await,
+            SlashCommand::Deny => self.deny(rest).await,
+            SlashCommand::Help => Ok(help()),
         }
     }
 
@@ -318,9 +318,9 @@ impl Asked<'_> {
         self.minds.open(self.key).await?;
         let reset = self.minds.reset(self.key).await?;
         Ok(match reset.archived {
-            0 => "a new session: nothing was said before".to_owned(),
+            0 => "new session; there were no messages to archive".to_owned(),
             count => format!(
-                "a new session; {count} messages are in {}",
+                "new session; {count} messages archived to {}",
                 reset.archived_to
             ),
         })
@@ -329,15 +329,15 @@ impl Asked<'_> {
     async fn undo(&self) -> Result<String, ToolError> {
         self.minds.open(self.key).await?;
         let Some(rewound) = self.minds.undo(self.key).await? else {
-            return Ok("there is nothing to take back".to_owned());
+            return Ok("there is nothing to undo".to_owned());
         };
         let done = match rewound.tool_calls {
             0 => String::new(),
-            1 => "; what its one call of a tool did stays done".to_owned(),
-            calls => format!("; what its {calls} calls of tools did stays done"),
+            1 => "; the effects of its tool call remain".to_owned(),
+            calls => format!("; the effects of its {calls} tool calls remain"),
         };
         Ok(format!(
-            "taken back: {} messages are in {}{done}",
+            "undone: {} messages archived to {}{done}",
             rewound.messages, rewound.archived_to
         ))
     }
@@ -348,7 +348,7 @@ impl Asked<'_> {
         Ok(match (stopped, waiting) {
             (false, _) => "nothing is running".to_owned(),
             (true, 0) => "stopped".to_owned(),
-            (true, more) => format!("stopped; {more} more messages wait, and are next"),
+            (true, more) => format!("stopped; {more} queued messages follow"),
         })
     }
 
@@ -357,8 +357,8 @@ impl Asked<'_> {
         let session = minds.open(self.key).await?;
         let agent = minds.inner.agent(self.key.agent())?;
         let settings = minds.settings(&session);
-        let said = minds.inner.conversation(&session).await?.said;
-        let window = minds.inner.house.limits().window;
+        let messages = minds.inner.conversation(&session).await?.entries;
+        let window = minds.inner.env.limits().window;
         let queued = minds.queued(self.key).await?;
         let model = self.model_in_words(&settings)?;
         let thinking = settings.thinking_level.or(agent.thinking);
@@ -368,8 +368,8 @@ impl Asked<'_> {
             format!("thinking: {}", thinking.map_or("default", Thinking::as_str)),
             format!(
                 "context: {} messages, about {} of {window} tokens",
-                said.len(),
-                size_of(&said)
+                messages.len(),
+                size_of(&messages)
             ),
             format!(
                 "used: {} tokens in, {} out, {}",
@@ -380,7 +380,7 @@ impl Asked<'_> {
         ];
         lines.push(match (minds.is_busy(self.key), queued.saturating_sub(1)) {
             (false, _) => "queue: nothing is running".to_owned(),
-            (true, waiting) => format!("queue: one is running, {waiting} wait"),
+            (true, waiting) => format!("queue: 1 running, {waiting} queued"),
         });
         if let Some((approval, tool)) = minds.question(self.key) {
             lines.push(format!(
@@ -390,15 +390,15 @@ impl Asked<'_> {
         Ok(lines.join("\n"))
     }
 
-    /// The model that answers next, and who chose it.
+    /// The model that answers next, and whether this chat chose it.
     fn model_in_words(&self, settings: &SessionSettings) -> Result<String, ToolError> {
         if let Some(model) = &settings.model {
-            return Ok(format!("{model} (chosen in this chat)"));
+            return Ok(format!("{model} (set in this chat)"));
         }
-        let house = &self.minds.inner.house;
+        let env = &self.minds.inner.env;
         let agent = self.minds.inner.agent(self.key.agent())?;
-        let model = agent.model.or_else(|| house.default_model());
-        Ok(model.map_or("none is set".to_owned(), |model| model.to_string()))
+        let model = agent.model.or_else(|| env.default_model());
+        Ok(model.map_or("not set".to_owned(), |model| model.to_string()))
     }
 
     async fn model(&self, rest: &str) -> Result<String, ToolError> {
@@ -407,11 +407,11 @@ impl Asked<'_> {
             "" => return self.model_in_words(&self.minds.settings(&session)),
             "default" => None,
             named => {
-                may_choose(self.caller)?;
+                check_may_choose(self.caller)?;
                 let model = named.parse::<ModelId>();
                 let model = model
                     .map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.to_string()))?;
-                self.minds.inner.house.knows(&model)?;
+                self.minds.inner.env.knows(&model)?;
                 Some(model)
             }
         };
@@ -426,7 +426,7 @@ impl Asked<'_> {
         let session = self.minds.open(self.key).await?;
         let agent = self.minds.inner.agent(self.key.agent())?;
         let in_words = |settings: &SessionSettings| match settings.thinking_level {
-            Some(level) => format!("thinking: {} (chosen in this chat)", level.as_str()),
+            Some(level) => format!("thinking: {} (set in this chat)", level.as_str()),
             None => {
                 let level = agent.thinking.map_or("default", Thinking::as_str);
                 format!("thinking: {level}")
@@ -456,7 +456,7 @@ impl Asked<'_> {
                 number => Some(number.parse::<usize>().ok().filter(|n| *n > 0).ok_or_else(
                     || {
                         let message =
-                            format!("{number:?} is no number of messages; write 1 or more");
+                            format!("{number:?} is not a number of messages; use 1 or more");
                         ToolError::new(ErrorCode::InvalidArguments, message)
                     },
                 )?),
@@ -466,9 +466,9 @@ impl Asked<'_> {
             None => self.minds.compact(self.key).await?,
         };
         Ok(match done.trimmed {
-            0 => format!("nothing was left out; there are {} messages", done.kept),
+            0 => format!("nothing to archive; {} messages", done.kept),
             trimmed => format!(
-                "{trimmed} messages are in {}; {} stay{}",
+                "{trimmed} messages archived to {}; {} remain{}",
                 done.archived_to,
                 done.kept,
                 match keep {
@@ -486,26 +486,27 @@ impl Asked<'_> {
             "conversation" => ApprovalScope::Conversation,
             "always" => ApprovalScope::Always,
             other => {
-                let message = format!("{other:?} is not how far an approval reaches");
+                let message = format!("{other:?} is not an approval scope");
                 return Err(ToolError::new(ErrorCode::InvalidArguments, message)
                     .hint("/approve ID, /approve ID conversation or /approve ID always"));
             }
         };
-        self.decide(id, Verdict::Approve(scope)).await
+        self.decide(id, ApprovalDecision::Approve(scope)).await
     }
 
     async fn deny(&self, rest: &str) -> Result<String, ToolError> {
         let (id, message) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let message = Some(message.trim()).filter(|message| !message.is_empty());
-        self.decide(id, Verdict::Deny(message.map(str::to_owned)))
+        self.decide(id, ApprovalDecision::Deny(message.map(str::to_owned)))
             .await
     }
 
-    async fn decide(&self, id: &str, verdict: Verdict) -> Result<String, ToolError> {
+    async fn decide(&self, id: &str, verdict: ApprovalDecision) -> Result<String, ToolError> {
         if !self.caller.is_owner() {
             let message = "only the owner answers approval requests";
             return Err(ToolError::new(ErrorCode::Forbidden, message));
         }
+        // Never "the pending one": it may have changed since the owner read what it does.
         if id.is_empty() {
             let error = ToolError::new(
                 ErrorCode::InvalidArguments,
@@ -516,13 +517,13 @@ impl Asked<'_> {
                 None => error.hint("`manyhands approvals list` shows what is pending"),
             });
         }
-        let house = &self.minds.inner.house;
-        house.decide(self.caller, id, verdict).await
+        let env = &self.minds.inner.env;
+        env.decide(self.caller, id, verdict).await
     }
 }
 
 fn help() -> String {
-    let line = |command: Command| {
+    let line = |command: SlashCommand| {
         format!(
             "/{}{} - {}",
             command.word(),
@@ -530,7 +531,7 @@ fn help() -> String {
             command.summary()
         )
     };
-    let mut lines: Vec<String> = Command::ALL.into_iter().map(line).collect();
+    let mut lines: Vec<String> = SlashCommand::ALL.into_iter().map(line).collect();
     lines
         .push("/t:LEVEL and /m:PROVIDER/MODEL before a message - for that message only".to_owned());
     lines.join("\n")
@@ -612,13 +613,13 @@ mod tests {
                 "{error}"
             );
         }
-        assert_eq!(unknown("xyzzy").message, "there is no command /xyzzy");
+        assert_eq!(unknown("xyzzy").message, "unknown command /xyzzy");
     }
 
     #[test]
     fn help_lists_every_command() {
         let help = help();
-        for command in Command::ALL {
+        for command in SlashCommand::ALL {
             assert!(help.contains(&format!("/{}", command.word())), "{help}");
         }
     }

@@ -1,15 +1,15 @@
-//! The part of a session that a model is shown.
+//! The part of a session that a model sees.
 
 use manyhands_llm::{Message, ReplyBlock, ToolCall};
-use manyhands_store::{Sessions, StoreError, TranscriptEntry};
+use manyhands_store::{TranscriptEntry, Sessions, StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::shape::Made;
+use crate::call_output::CallStats;
 
-/// How many entries are read at a time.
+/// Entries read at a time.
 const PAGE: u32 = 1_000;
 
-/// What stands in an entry.
+/// The kinds of entries, as stored.
 pub(crate) mod kind {
     pub(crate) const USER: &str = "user";
     pub(crate) const ASSISTANT: &str = "assistant";
@@ -17,57 +17,57 @@ pub(crate) mod kind {
     pub(crate) const SUMMARY: &str = "summary";
 }
 
-/// The conversation from a session's floor on.
+/// The conversation from the session's floor, which is where the last cut or reset was.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
-    pub(crate) said: Vec<Said>,
+    pub(crate) entries: Vec<ConversationMessage>,
 }
 
-/// One message of it.
+/// A message of the conversation.
 #[derive(Debug, Clone)]
-pub(crate) struct Said {
+pub(crate) struct ConversationMessage {
     pub(crate) seq: i64,
     pub(crate) turn: Option<String>,
     pub(crate) message: Message,
-    /// How its calls went, for what tools gave.
-    pub(crate) made: Vec<Option<Made>>,
+    /// For tool results: the stats of their calls.
+    pub(crate) made: Vec<Option<CallStats>>,
 }
 
 impl Conversation {
-    /// Reads it.
+    /// Reads it from the store.
     pub(crate) async fn load(
         sessions: &Sessions,
         session_id: &str,
         floor: i64,
     ) -> Result<Self, StoreError> {
-        let mut said = Vec::new();
+        let mut entries = Vec::new();
         let mut from = floor;
         loop {
             let page = sessions.entries(session_id, from, PAGE).await?;
             let more = page.len() == PAGE as usize;
             from = page.last().map_or(from, |entry| entry.seq + 1);
-            said.extend(page.into_iter().filter_map(read));
+            entries.extend(page.into_iter().filter_map(read));
             if !more {
-                return Ok(Self { said });
+                return Ok(Self { entries });
             }
         }
     }
 
-    /// The messages, for a model. While a call waits for the owner, other people's turns go on, so its
-    /// result may stand further on: a reply with calls is shown where their results came, since models
-    /// take no other order, and not at all before that.
+    /// The messages for a model. While a call waits for the owner, other people's turns go on, so its result may be further
+    /// down. Providers require results right after their calls: a reply with calls is shown where its results are, and not
+    /// at all before they exist.
     pub(crate) fn messages(&self) -> Vec<Message> {
-        let mut shown = Vec::with_capacity(self.said.len());
-        let mut open: Vec<&Said> = Vec::new();
-        for said in &self.said {
-            match &said.message {
-                Message::Assistant { content } if !calls(content).is_empty() => open.push(said),
+        let mut shown = Vec::with_capacity(self.entries.len());
+        let mut open: Vec<&ConversationMessage> = Vec::new();
+        for entry in &self.entries {
+            match &entry.message {
+                Message::Assistant { content } if !calls(content).is_empty() => open.push(entry),
                 Message::Tool { .. } => {
-                    let own = open.iter().rposition(|one| one.turn == said.turn);
-                    // Results of a turn that was cut off were given by the one after it.
+                    let own = open.iter().rposition(|one| one.turn == entry.turn);
+                    // Results for an interrupted turn were added by the turn after it, under its own id.
                     let asked = own.or(open.len().checked_sub(1));
                     shown.extend(asked.map(|at| open.remove(at).message.clone()));
-                    shown.push(said.message.clone());
+                    shown.push(entry.message.clone());
                 }
                 other => shown.push(other.clone()),
             }
@@ -75,36 +75,42 @@ impl Conversation {
         shown
     }
 
-    /// The calls of a turn's last reply, if it has no results yet.
+    /// The calls of a turn's last reply, if their results are missing.
     pub(crate) fn open_calls(&self, turn: &str) -> Vec<ToolCall> {
-        let own = self.said.iter().rev();
-        let mut own = own.filter(|said| said.turn.as_deref() == Some(turn));
-        let last = own.find(|said| !matches!(said.message, Message::User { .. }));
-        match last.map(|said| &said.message) {
+        let own = self.entries.iter().rev();
+        let mut own = own.filter(|entry| entry.turn.as_deref() == Some(turn));
+        let last = own.find(|entry| !matches!(entry.message, Message::User { .. }));
+        match last.map(|entry| &entry.message) {
             Some(Message::Assistant { content }) => calls(content),
             _ => Vec::new(),
         }
     }
 
-    /// Whether anything of a turn is in it.
+    /// Whether it has any message of a turn.
     pub(crate) fn has(&self, turn: &str) -> bool {
-        let mut said = self.said.iter();
-        said.any(|said| said.turn.as_deref() == Some(turn))
+        let mut entry = self.entries.iter();
+        entry.any(|entry| entry.turn.as_deref() == Some(turn))
     }
 
-    /// The turn whose reply with calls is the last that was said.
-    pub(crate) fn cut_off(&self) -> Option<&str> {
-        let last = self.said.last()?;
+    /// The turn whose calls are the last entry.
+    pub(crate) fn unanswered_turn(&self) -> Option<&str> {
+        let last = self.entries.last()?;
         match &last.message {
             Message::Assistant { content } if !calls(content).is_empty() => last.turn.as_deref(),
             _ => None,
         }
     }
 
-    /// Adds what was just kept as the entry `seq`.
-    pub(crate) fn add(&mut self, seq: i64, turn: &str, message: Message, made: Vec<Option<Made>>) {
+    /// Adds a message that was just stored as entry `seq`.
+    pub(crate) fn add(
+        &mut self,
+        seq: i64,
+        turn: &str,
+        message: Message,
+        made: Vec<Option<CallStats>>,
+    ) {
         let turn = Some(turn.to_owned());
-        self.said.push(Said {
+        self.entries.push(ConversationMessage {
             seq,
             turn,
             message,
@@ -113,7 +119,7 @@ impl Conversation {
     }
 }
 
-/// The calls among what a model said.
+/// The calls in a reply.
 pub(crate) fn calls(content: &[ReplyBlock]) -> Vec<ToolCall> {
     let one = |block: &ReplyBlock| match block {
         ReplyBlock::Call(call) => Some(call.clone()),
@@ -122,17 +128,22 @@ pub(crate) fn calls(content: &[ReplyBlock]) -> Vec<ToolCall> {
     content.iter().filter_map(one).collect()
 }
 
-/// An entry as a message; one that cannot be read is left out rather than guessed at.
-fn read(entry: TranscriptEntry) -> Option<Said> {
+/// Parses an entry; an unreadable one is skipped and logged, so that one damaged row does not block the session.
+fn read(entry: TranscriptEntry) -> Option<ConversationMessage> {
     match serde_json::from_str(&entry.body) {
-        Ok(message) => Some(Said {
+        Ok(message) => Some(ConversationMessage {
             seq: entry.seq,
             turn: entry.turn,
             made: made(&message, &entry.body),
             message,
         }),
         Err(error) => {
-            tracing::error!(seq = entry.seq, %error, "an entry of a session cannot be read");
+            tracing::error!(
+                event = "session_entry_unreadable",
+                seq = entry.seq,
+                %error,
+                "skipped an unreadable entry of a session"
+            );
             None
         }
     }
@@ -143,27 +154,27 @@ pub(crate) fn body(message: &Message) -> String {
     serde_json::to_string(message).expect("a message is plain data with text keys")
 }
 
-/// What tools gave as the body of an entry, with how their calls went beside it.
-pub(crate) fn body_of_results(message: &Message, made: &[Option<Made>]) -> String {
+/// Tool results as the body of an entry, with the stats of their calls.
+pub(crate) fn body_of_results(message: &Message, made: &[Option<CallStats>]) -> String {
     #[derive(Serialize)]
-    struct WithMade<'a> {
+    struct WithStats<'a> {
         #[serde(flatten)]
         message: &'a Message,
-        made: &'a [Option<Made>],
+        made: &'a [Option<CallStats>],
     }
     if made.iter().all(Option::is_none) {
         return body(message);
     }
-    serde_json::to_string(&WithMade { message, made })
+    serde_json::to_string(&WithStats { message, made })
         .expect("a message is plain data with text keys")
 }
 
-/// How the calls went whose results an entry holds, in their order; empty where nobody kept it.
-pub(crate) fn made(message: &Message, body: &str) -> Vec<Option<Made>> {
+/// The stats of the calls whose results an entry holds; empty if they were not stored.
+pub(crate) fn made(message: &Message, body: &str) -> Vec<Option<CallStats>> {
     #[derive(Deserialize)]
     struct Beside {
         #[serde(default)]
-        made: Vec<Option<Made>>,
+        made: Vec<Option<CallStats>>,
     }
     if !matches!(message, Message::Tool { .. }) {
         return Vec::new();
@@ -242,7 +253,7 @@ mod tests {
         let message = Message::Tool {
             results: vec![result.clone(), result],
         };
-        let went = vec![Some(Made { ms: 7, call: None }), None];
+        let went = vec![Some(CallStats { ms: 7, call: None }), None];
         let kept = body_of_results(&message, &went);
         let read: Message = serde_json::from_str(&kept).unwrap();
         assert_eq!(read, message, "a model is shown the same");

@@ -1,59 +1,59 @@
-//! Deleting a session: what runs in it is stopped, then everything that was said goes.
+//! Deleting a session: the running turn is stopped, then all its data is removed.
 //!
-//! Messages, pictures, turns, settings, archives and what memory knows of them go, and open questions
-//! are withdrawn. The audit, what models used up, files, artifacts and the sessions of sub-agents
-//! stay. What is said afterwards under the same key begins a new session.
+//! Messages, pictures, turns, settings, archives and their memory index are removed, and pending approval requests are
+//! withdrawn. The audit log, usage, files, artifacts and sessions of sub-agents stay. A later message to the same key
+//! creates a new session.
 
 use manyhands_core::ToolError;
 
 use crate::archive;
-use crate::event::What;
+use crate::event::TurnEvent;
+use crate::failure::{Failure, FailureKind};
 use crate::key::SessionKey;
-use crate::minds::{Hold, Minds};
-use crate::outcome::{Failure, FailureKind};
-use crate::sessions::gone;
+use crate::minds::{Minds, no_session};
+use crate::slots::SessionHold;
 
-/// A session that is about to be deleted: nothing runs or waits in it, and no turn begins as long as
-/// this is held. Dropped, the session stays.
-pub struct Closed {
+/// A session that is about to be deleted: nothing is running or queued in it, and no turn starts while this exists.
+/// Dropping it keeps the session.
+pub struct ClosedSession {
     minds: Minds,
     key: SessionKey,
-    _hold: Hold,
+    _hold: SessionHold,
 }
 
-/// What was deleted.
+/// What was deleted with a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gone {
-    /// The id that the session had last.
+pub struct DeletedSession {
+    /// The session's last id.
     pub id: String,
-    /// How many messages, also of before it was last begun anew.
+    /// Number of messages, including those before the last reset.
     pub messages: u64,
-    /// How many archives.
+    /// Number of archives.
     pub archives: usize,
-    /// How many open questions were withdrawn.
+    /// Number of approval requests that were withdrawn.
     pub questions: u64,
 }
 
 impl Minds {
-    /// Stops what runs in a session and lets go of what waits, to delete it. Whoever waits for an
-    /// answer is told why there is none.
-    pub async fn close(&self, key: &SessionKey) -> Result<Closed, ToolError> {
+    /// Stops the running turn of a session and fails the queued ones, to delete it. Everybody who waits for an answer
+    /// learns why there is none.
+    pub async fn close(&self, key: &SessionKey) -> Result<ClosedSession, ToolError> {
         self.get(key).await?;
         let hold = self.inner.take_over(key.as_str()).await;
-        self.get(key).await?; // somebody else may have been quicker
+        self.get(key).await?; // somebody else may have deleted it meanwhile
         let why = Failure::new(FailureKind::Forbidden, "the conversation was deleted");
         let runs = self.inner.end_open(key.as_str(), &why).await;
         for run in runs? {
-            self.tell(key, &run, What::Error(why.clone()));
+            self.tell(key, &run, TurnEvent::Error(why.clone()));
         }
-        Ok(Closed {
+        Ok(ClosedSession {
             minds: self.clone(),
             key: key.clone(),
             _hold: hold,
         })
     }
 
-    /// Removes archives that were left when a gateway ended before they were gone; how many.
+    /// Removes archives of deleted sessions that a crash left behind; returns how many.
     pub async fn clear_gone(&self) -> Result<usize, ToolError> {
         let mut removed = 0;
         for folder in self.inner.sessions.gone().await? {
@@ -64,37 +64,46 @@ impl Minds {
     }
 }
 
-impl Closed {
-    /// Deletes it, to the end even if nobody waits for that. What is left of its archives when the
-    /// disk refuses is removed later.
-    pub async fn delete(self) -> Result<Gone, ToolError> {
+impl ClosedSession {
+    /// Deletes the session, to the end even if the caller goes away. Archives that cannot be removed now are removed after
+    /// the next start.
+    pub async fn delete(self) -> Result<DeletedSession, ToolError> {
+        // In its own task: a dropped request must not leave the deletion half done.
         let tasks = self.minds.inner.tasks.clone();
         let deleting = tasks.spawn(async move { self.go().await });
         let deleted = deleting.await;
         deleted.unwrap_or_else(|e| Err(ToolError::internal(e.to_string())))
     }
 
-    async fn go(&self) -> Result<Gone, ToolError> {
+    async fn go(&self) -> Result<DeletedSession, ToolError> {
         let (inner, key) = (&self.minds.inner, &self.key);
         let memory = inner.sessions.memory();
-        let _reading = memory.reading().await; // so that nothing is remembered meanwhile
+        // Keeps the indexer out: it could read messages now and add them after they are deleted.
+        let _reading = memory.reading().await;
         let deleted = {
             let _changing = inner.changing.lock().await;
             let deleted = inner.sessions.delete(key.as_str(), inner.now()).await;
-            deleted?.ok_or_else(|| gone(key.as_str()))?
+            deleted?
+                .ok_or_else(|| no_session(key.as_str()))?
         };
-        inner.recent.forget(&deleted.id);
+        // The records are gone and list the archive folders to remove, so a crash from here on is cleaned up by `clear_gone`.
+        inner.cache.forget(&deleted.id);
         let mut archives = 0;
         for folder in &deleted.folders {
             match archive::remove(inner, folder).await {
                 Ok(removed) => archives += removed,
                 Err(error) => {
-                    tracing::warn!(%error, folder, "archives of a deleted session are removed later");
+                    tracing::warn!(
+                        event = "archive_removal_failed",
+                        folder,
+                        %error,
+                        "archives of a deleted session not removed; will retry after the next start"
+                    );
                 }
             }
         }
-        self.minds.tell(key, "", What::Deleted);
-        Ok(Gone {
+        self.minds.tell(key, "", TurnEvent::Deleted);
+        Ok(DeletedSession {
             id: deleted.id,
             messages: deleted.messages,
             archives,

@@ -1,55 +1,55 @@
-//! What a session tells while it works.
+//! Events of sessions.
 
 use manyhands_core::{ApprovalId, CallId, Timestamp};
 use manyhands_llm::{Message, StopReason};
 use serde_json::Value;
 
+use crate::failure::Failure;
 use crate::key::SessionKey;
-use crate::outcome::Failure;
+use crate::usage::TurnUsage;
 
-/// Something happened in a session.
+/// An event of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatEvent {
     /// The session.
     pub session: SessionKey,
     /// The run it belongs to.
     pub run_id: String,
-    /// What happened.
-    pub what: What,
-    /// Where in the session this stands.
-    pub mark: Mark,
+    /// The event.
+    pub what: TurnEvent,
+    /// Its position in the session.
+    pub mark: EventPosition,
 }
 
-/// Where in its session something stands, so that whoever comes to a reply that is being made can
-/// tell what of it is new.
+/// The position of an event, so that a subscriber who starts with a snapshot of the running turn can tell which events
+/// are new.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Mark {
-    /// Which reply it belongs to, counted since the gateway began; 0 where it is of none.
+pub struct EventPosition {
+    /// Number of the reply it belongs to, counted since the gateway started; 0 if none.
     pub reply: u64,
-    /// How much came before: of the reply's text, of its thoughts, or of what the call printed, in
-    /// units of UTF-16.
+    /// Length in UTF-16 units of what came before: of the reply's text, of its reasoning, or of the call's output.
     pub offset: u64,
-    /// The number of the message that it became.
+    /// Number of the message it became.
     pub seq: Option<i64>,
-    /// The model's id of the call that is asked about.
+    /// The model's id of the call that needs approval.
     pub call_id: Option<String>,
 }
 
-/// What happened.
+/// An event of a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
-    /// The model says more.
+pub enum TurnEvent {
+    /// More text of the reply.
     Delta(String),
-    /// The model thinks more.
+    /// More reasoning of the reply.
     Thinking(String),
-    /// What was told since the last `Partial` is void: the reply begins anew.
+    /// The reply starts over: everything since the last `Partial` is void.
     Restart {
-        /// Why, in words.
+        /// The reason.
         because: String,
     },
-    /// The model said something and goes on with its tools.
+    /// Text of a reply that continues with tool calls.
     Partial(String),
-    /// A tool was asked for.
+    /// A tool call begins.
     ToolStarted {
         /// The model's id of the call.
         call_id: String,
@@ -57,101 +57,73 @@ pub enum What {
         tool: String,
         /// Its arguments.
         arguments: Value,
-        /// The call as the audit knows it, where it is known.
+        /// The call's audit id, if known.
         call: Option<CallId>,
     },
-    /// It printed something.
+    /// Output of a running tool.
     ToolOutput {
         /// The model's id of the call.
         call_id: String,
         /// The tool.
         tool: String,
-        /// What it printed since.
+        /// The new output.
         text: String,
     },
-    /// It gave something.
+    /// A tool call ended.
     ToolDone {
         /// The model's id of the call.
         call_id: String,
         /// The tool.
         tool: String,
-        /// Whether it worked.
+        /// Whether it succeeded.
         ok: bool,
-        /// The beginning of what it gave.
+        /// The beginning of its result.
         shown: String,
-        /// How long it took.
+        /// Duration.
         took_ms: u64,
-        /// The call as the audit knows it, unless it was made before a restart.
+        /// The call's audit id, unless it was made before a restart.
         call: Option<CallId>,
     },
-    /// It waits for the owner.
+    /// A call needs the owner's approval.
     Paused {
-        /// The question.
+        /// The approval request.
         approval: ApprovalId,
         /// The tool.
         tool: String,
         /// Its arguments.
         arguments: Value,
     },
-    /// The owner answered, and it goes on.
+    /// The owner decided, and the turn continues.
     Resumed,
     /// The answer.
     Final {
         /// The text.
         text: String,
-        /// Why the model said no more.
+        /// Why the model stopped.
         stop: StopReason,
-        /// What the turn used up.
+        /// Usage of the turn.
         usage: TurnUsage,
     },
-    /// There is no answer.
+    /// The turn failed.
     Error(Failure),
-    /// Somebody stopped it.
+    /// The user stopped the turn.
     Stopped,
-    /// What somebody said became part of the conversation: its turn began, or the turn that was
-    /// running took it in.
+    /// An input became part of the conversation: its turn began, or the running turn merged it.
     Taken {
         /// When.
         at: Timestamp,
-        /// The message, as a model is shown it.
+        /// The message as the model sees it.
         message: Message,
-        /// The run that took it in; absent where it began one of its own.
+        /// The run it was merged into; `None` if it began its own.
         into: Option<String>,
     },
-    /// The session was deleted, with all that was said in it; this is of no run.
+    /// The session was deleted; belongs to no run.
     Deleted,
 }
 
-impl What {
-    /// Whether the run ends with this.
+impl TurnEvent {
+    /// Whether this ends the run.
     pub fn is_end(&self) -> bool {
         matches!(self, Self::Final { .. } | Self::Error(_) | Self::Stopped)
     }
-}
-
-/// What a turn used up.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(default, rename_all = "camelCase")]
-pub struct TurnUsage {
-    /// Replies of models.
-    pub replies: u32,
-    /// Tokens that went in.
-    pub input_tokens: u64,
-    /// Tokens that came out.
-    pub output_tokens: u64,
-    /// What it cost, in millionths of a dollar, as far as prices are known.
-    pub cost_micros: u64,
-    /// How long it took, from its beginning to its end; absent while it goes on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
 }

@@ -9,16 +9,16 @@ use manyhands_core::{AgentId, PeerKind};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// The longest key.
+/// Longest key, in bytes.
 const MAX: usize = 256;
-/// How the keys of job runs go on.
+/// Prefix of the keys of job runs, after the agent.
 pub(crate) const JOB_RUN: &str = "cron:";
-/// How the keys of sub-agents go on.
+/// Prefix of the keys of sub-agents, after the agent.
 const SUB: &str = "sub:";
-/// The longest part of a key that somebody else chose; a longer one is cut, and told apart by its hash.
+/// Longest segment taken from a foreign name; longer ones are cut and get a hash, so that they stay distinct.
 const MAX_PART: usize = 48;
-/// Words that mean something of our own where a channel's name stands.
-const OURS: [&str; 8] = [
+/// Reserved words in the position of a channel's name.
+const RESERVED: [&str; 8] = [
     "main",
     "sub",
     "client",
@@ -31,32 +31,32 @@ const OURS: [&str; 8] = [
 /// The name under which the owner's own senders are linked.
 const OWNER: &str = "owner";
 
-/// Where a message came from.
+/// The chat a message came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Correspondent<'a> {
     /// The channel, such as `telegram`.
     pub channel: &'a str,
-    /// Which account of ours there.
+    /// Our account there.
     pub account: &'a str,
-    /// What kind of place.
+    /// Kind of chat.
     pub kind: PeerKind,
-    /// The person, group or channel, as the channel names it.
+    /// Id of the person, group or channel.
     pub id: &'a str,
     /// The thread in it.
     pub thread: Option<&'a str>,
 }
 
-/// How sessions are chosen for those who write.
+/// How senders are mapped to sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Addressing<'a> {
-    /// In which session people write directly.
+    /// Which session direct messages go to.
     pub scope: DmScope,
-    /// Who is who: names, and the senders (`channel:id`) that are this person.
+    /// Known people: names and their senders (`channel:id`).
     pub links: &'a BTreeMap<String, Vec<String>>,
 }
 
 impl<'a> Addressing<'a> {
-    /// Who a sender is, if that is known.
+    /// The name of a sender, if known.
     pub fn name(&self, channel: &str, id: &str) -> Option<&'a str> {
         let is = |sender: &String| {
             let parts = sender.split_once(':');
@@ -68,7 +68,7 @@ impl<'a> Addressing<'a> {
     }
 }
 
-/// The key of a session, in its one spelling.
+/// The key of a session, in canonical spelling.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -78,7 +78,7 @@ pub struct SessionKey {
     agent: AgentId,
 }
 
-/// It is no key.
+/// An invalid session key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a session key: write a name such as main, or agent:NAME:REST, of letters, digits and : _ - . @ + / #"
@@ -91,50 +91,51 @@ impl SessionKey {
         &self.text
     }
 
-    /// Whose session it is.
+    /// The agent.
     pub fn agent(&self) -> &AgentId {
         &self.agent
     }
 
-    /// What stands after the agent.
+    /// The part after the agent.
     pub fn rest(&self) -> &str {
         self.text.splitn(3, ':').nth(2).unwrap_or_default()
     }
 
-    /// The session in which an agent and its owner talk.
+    /// The main session of an agent.
     pub fn main(agent: &AgentId) -> Self {
         Self::of(agent, "main")
     }
 
-    /// Whether this is the session in which the agent and its owner talk.
+    /// Whether this is the agent's main session.
     pub fn is_main(&self) -> bool {
         self.rest() == "main"
     }
 
-    /// A session in which a sub-agent works on one task.
+    /// The session of a sub-agent's task.
     pub fn sub(agent: &AgentId, id: &str) -> Self {
         Self::of(agent, &format!("{SUB}{id}"))
     }
 
-    /// The session of one run of a job, in which nothing was said before.
+    /// The session of one job run.
     pub fn cron(agent: &AgentId, job: &str, run: &str) -> Self {
         Self::of(agent, &format!("{JOB_RUN}{}:{}", part(job), part(run)))
     }
 
-    /// Whether this is the session of one run of a job.
+    /// Whether this is the session of a job run.
     pub fn is_job_run(&self) -> bool {
         self.rest().starts_with(JOB_RUN)
     }
 
-    /// The session in which an agent looks by itself whether there is something to do.
+    /// The session of an agent's heartbeat.
     pub fn heartbeat(agent: &AgentId) -> Self {
         Self::of(agent, "heartbeat")
     }
 
-    /// The session in which a message belongs. People whom nobody linked are different people on
-    /// different channels, whatever the scope: their ids say nothing of each other.
+    /// The session of a message. Unlinked senders on different channels are different people whatever the scope: equal ids
+    /// on two platforms mean nothing.
     pub fn for_peer(agent: &AgentId, from: &Correspondent<'_>, how: &Addressing<'_>) -> Self {
         let (channel, id) = (channel_part(from.channel), part(from.id));
+        // Groups are keyed by the group alone: everybody in it shares one conversation.
         if from.kind != PeerKind::Dm {
             let thread = from
                 .thread
@@ -142,6 +143,7 @@ impl SessionKey {
             let (kind, thread) = (from.kind.word(), thread.unwrap_or_default());
             return Self::of(agent, &format!("{channel}:{kind}:{id}{thread}"));
         }
+        // The owner's own accounts always share the main session, whatever the scope says for others.
         let name = how.name(from.channel, from.id);
         if how.scope == DmScope::Main || name == Some(OWNER) {
             return Self::main(agent);
@@ -160,17 +162,17 @@ impl SessionKey {
         Self::of(agent, &rest)
     }
 
-    /// How the keys of somebody without a token go on, by their principal.
+    /// Key prefix of a caller without a token, after the agent.
     pub fn principal_prefix(principal: &str) -> String {
         format!("principal:{}:", escaped(principal))
     }
 
-    /// How the keys of a client's token go on: no two tokens have the same.
+    /// Key prefix of a client token, after the agent; unique per token.
     pub fn client_prefix(name: &str) -> String {
         format!("client:{}:", escaped(name))
     }
 
-    /// Whether a sub-agent works here on one task.
+    /// Whether this is the session of a sub-agent's task.
     pub fn is_sub(&self) -> bool {
         self.rest().starts_with(SUB)
     }
@@ -182,9 +184,10 @@ impl SessionKey {
         }
     }
 
-    /// A key as somebody writes it who means `agent` unless they name another.
+    /// Parses a key; without an explicit agent it belongs to `agent`.
     pub fn parse_for(agent: &AgentId, text: &str) -> Result<Self, InvalidKey> {
         let wrong = || InvalidKey(text.chars().take(80).collect());
+        // Lower case, so that one session does not exist under two spellings.
         let plain = text.trim().to_ascii_lowercase();
         let legal = |c: char| c.is_ascii_alphanumeric() || ":_-.@+/#".contains(c);
         if plain.is_empty() || plain.len() > MAX || !plain.chars().all(legal) {
@@ -202,7 +205,7 @@ impl SessionKey {
     }
 }
 
-/// Somebody else's name as a part of a key, with an end.
+/// A foreign name as a segment of bounded length.
 fn part(name: &str) -> String {
     let plain = escaped(name);
     if plain.len() <= MAX_PART {
@@ -210,23 +213,24 @@ fn part(name: &str) -> String {
     }
     let hash = Sha256::digest(name.as_bytes());
     let mut cut: String = plain.chars().take(MAX_PART / 2).collect();
-    cut.push_str("++"); // nothing is escaped to this
+    cut.push_str("++"); // never produced by escaping, so no short name collides with a cut one
     hash.iter()
         .take(12)
         .for_each(|byte| cut.push_str(&format!("{byte:02x}")));
     cut
 }
 
-/// A channel's name, which is never one of our own words.
+/// A channel's name as a segment that is never a reserved word.
 fn channel_part(name: &str) -> String {
     let plain = part(&name.to_ascii_lowercase());
-    match OURS.contains(&plain.as_str()) {
+    match RESERVED.contains(&plain.as_str()) {
+        // Its first letter escaped, as in `+73ub`: no escaped name looks like that, so it collides with nothing.
         true => format!("+{:02x}{}", plain.as_bytes()[0], &plain[1..]),
         false => plain,
     }
 }
 
-/// A name as a part of a key: no two names are the same there, and none holds a colon.
+/// A name as a segment: injective, and without colons.
 fn escaped(name: &str) -> String {
     let mut plain = String::with_capacity(name.len());
     for byte in name.bytes() {

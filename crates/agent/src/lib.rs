@@ -1,63 +1,87 @@
-//! Minds: durable conversations, the turns in them, and what a model is shown.
+//! Agents: durable conversations, the turns in them, and what a model sees.
 //!
-//! - [`Minds`] takes inputs, works on them one at a time per session, and tells what happens
-//! - a turn is a state machine on disk: each reply and each call is kept before the next step,
-//!   so that after a crash it goes on where it was, and no tool runs twice
+//! - [`Minds`] queues inputs, works on them one at a time per session, and publishes events
+//! - a turn is a state machine on disk: every reply and every call is stored before the next step, so that a turn resumes
+//!   after a crash and no tool call runs twice
+//!
+//! The modules form layers. At the bottom is plain data (keys, inputs, events, plans, call outputs); on it `minds` holds
+//! the shared state; `slots` gives exclusive access to sessions; `turn` runs one turn; `worker` runs the queue of a
+//! session; above are the operations on sessions (`ask`, `commands`, `delete`, `rewind`, ...). Each extends [`Minds`] with
+//! its own methods and uses only modules below it.
 
 mod archive;
-mod asking;
+mod ask;
+mod cache;
+mod call_output;
 mod client;
 mod commands;
-pub mod contacts;
+mod compaction;
 mod conversation;
 mod delete;
+mod env;
 mod event;
+mod failure;
 pub mod fence;
+mod handover;
+mod input;
 mod key;
-mod lines;
-mod listening;
+mod listener;
 mod memory;
 mod minds;
+mod origin;
 mod outcome;
-mod outside;
-mod pages;
-mod passing;
 mod pictures;
 mod plan;
+mod planning;
+mod progress;
 mod prompt;
-mod recent;
+mod reset;
 mod retention;
 mod rewind;
 mod running;
+mod send;
 mod sessions;
 mod settings;
-mod shape;
 pub mod skill;
+mod slot;
+mod slots;
 mod subtask;
 pub mod template;
+mod temporary;
 #[cfg(test)]
 mod tests;
-pub mod todo;
+mod toolset;
+mod transcript;
 mod turn;
+mod usage;
+mod wait_graph;
+mod worker;
 
-pub use asking::{Answer, Asked, End};
+pub use ask::{PendingAnswer, TurnAnswer, TurnOutcome};
+pub use call_output::{CallOutput, CallStats};
 pub use client::{ClientRequest, ClientTool, Handover};
-pub use commands::{CommandReply, Directives, Heard, slash_commands};
-pub use contacts::{Contacts, Seen};
-pub use delete::{Closed, Gone};
-pub use event::{ChatEvent, Mark, TurnUsage, What};
+pub use commands::{CommandReply, Directives, ParsedMessage, slash_commands};
+pub use delete::{ClosedSession, DeletedSession};
+pub use env::{AgentEnv, ApprovalDecision, LocalTime, ModelClient, SkillNote};
+pub use event::{ChatEvent, EventPosition, TurnEvent};
+pub use failure::{Failure, FailureKind};
+pub use input::Input;
 pub use key::{Addressing, Correspondent, InvalidKey, SessionKey};
-pub use listening::{Listener, Missed, Whose};
-pub use memory::{MAX_QUESTION, Recollection, Remembered, TOOL as MEMORY_TOOL};
-pub use minds::{MindParts, Minds, Sent};
-pub use outcome::{Failure, FailureKind, ended};
-pub use outside::{House, LocalTime, Origin, SkillNote, Think, Verdict};
+pub use listener::{ChatListener, Lagged, Subscription};
+pub use memory::{MAX_QUESTION, MemoryHit, MemoryResults, TOOL as MEMORY_TOOL};
+pub use minds::{MindParts, Minds};
+pub use origin::Origin;
+pub use outcome::ended;
 pub use pictures::{Picture, PictureRef};
-pub use plan::{Plan, PlanStep, PlanTask, json_in};
+pub use plan::{PlanStep, TaskPlan, json_in};
+pub use planning::PlanTask;
+pub use reset::SessionReset;
 pub use rewind::Rewound;
-pub use running::{Running, RunningCall, RunningDone, Tail, Waiting};
-pub use sessions::{Compacted, Kept, Reset, Spoken};
+pub use running::{RunningCall, RunningDone, RunningTurn, TextTail};
+pub use send::{InputReceipt, QueuedInput};
+pub use sessions::Compacted;
 pub use settings::{AgentSettings, ResetPolicy, SessionSettings, TurnLimits};
-pub use shape::{Given, Made, Reach, Shape, chosen, reach, toolset};
-pub use subtask::Leash;
-pub use turn::Input;
+pub use subtask::StopOnDrop;
+pub use toolset::{ToolAccess, ToolScope, chosen, tool_access, toolset};
+pub use transcript::{SessionMessage, StoredMessage};
+pub use usage::TurnUsage;

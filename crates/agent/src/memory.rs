@@ -1,8 +1,7 @@
-//! Memory: what was said, found again by words.
+//! Memory: full-text search over all conversations.
 //!
-//! Every message of every conversation becomes a piece in the store's index, a little after it was
-//! said, and at the latest when somebody searches. What the index lacks after a start is read
-//! from the conversations and their archives.
+//! Every message is added to the store's index shortly after it is stored, and at the latest before the next search. What
+//! the index lacks after a start is read from the conversations and their archives.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -13,48 +12,48 @@ use manyhands_core::{AgentId, Timestamp, ToolError};
 use manyhands_llm::Message;
 use manyhands_store::object_store::{ObjectStoreExt as _, path::Path};
 use manyhands_store::{
-    IndexMark, Memory, MemoryHit, MemoryScope, PendingIndex, Piece, PieceSource, StoreError,
-    UnindexedSession,
+    UnindexedSession, IndexMark, Memory, MemoryScope, Piece, PieceSource, MemoryHit as StoredHit, StoreError, PendingIndex,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fence;
 use crate::key::SessionKey;
-use crate::minds::{Inner, Minds};
-use crate::passing::is_passing;
-use crate::sessions::spoken;
+use crate::minds::{Minds, MindsInner};
+use crate::temporary::is_passing;
+use crate::transcript::as_text;
 
-/// The tool whose results are not remembered: they are memories already.
+/// The search tool. Its results are not indexed: they quote messages that already are.
 pub const TOOL: &str = "memory_search";
-/// The longest question.
+/// Longest query, in characters.
 pub const MAX_QUESTION: usize = 1_000;
-/// How many entries are read at a time.
+/// Entries read at a time.
 const PAGE: u32 = 200;
-/// How many sessions are looked at together.
+/// Sessions indexed at a time.
 const SESSIONS: u32 = 50;
-/// How many bytes of what somebody said are remembered.
-const MAX_SAID: usize = 32 * 1024;
-/// How many bytes of what tools gave are remembered.
-const MAX_GIVEN: usize = 4 * 1024;
-/// How much of an archive is read, unpacked.
+/// Bytes of a message that are indexed.
+const MAX_MESSAGE: usize = 32 * 1024;
+/// Bytes of tool results that are indexed.
+const MAX_RESULTS: usize = 4 * 1024;
+/// Bytes of an unpacked archive that are read; bounds memory against a crafted file.
 const MAX_ARCHIVE: u64 = 64 * 1024 * 1024;
-/// How many characters of a piece are shown, and how many of them before the first word.
-const SHOWN: (usize, usize) = (400, 100);
-/// The mark of an archive that was read whole.
+/// Characters of a snippet, and how many of them before the first match.
+const SNIPPET: (usize, usize) = (400, 100);
+/// The stored version of an archive that was indexed completely.
 const READ: &str = "1";
-/// Where archives are.
+/// The folder of archives.
 const ARCHIVES: &str = "archives";
-/// How a summary begins, which only repeats what is remembered.
+/// Prefix of summaries, which only repeat indexed messages.
 const SUMMARY: &str = "[Summary of the conversation so far]";
 
-/// Something that was found.
+/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Remembered {
-    /// `session` where its model is still shown it, `archive` where not, or `file`.
+#[schemars(rename = "Remembered")]
+pub struct MemoryHit {
+    /// `session` if the model still sees it, `archive` if not, or `file`.
     pub source: &'static str,
-    /// Whose it is.
+    /// The agent.
     #[schemars(with = "String")]
     pub agent: AgentId,
     /// The session's key.
@@ -63,30 +62,30 @@ pub struct Remembered {
     /// The file's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The number of the message, or of the line in the file.
+    /// Number of the message, or line in the file.
     pub place: i64,
-    /// Who said it: `user`, `assistant` or `tool`.
+    /// `user`, `assistant` or `tool`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// When, as RFC 3339.
+    /// Time, as RFC 3339.
     pub at: String,
-    /// The words around what was found.
+    /// The text around the match.
     pub snippet: String,
 }
 
-/// What was found.
+/// Results of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recollection {
-    /// The best first.
-    pub found: Vec<Remembered>,
-    /// Whether everything was looked through; after a start it may take a while.
+pub struct MemoryResults {
+    /// Best match first.
+    pub found: Vec<MemoryHit>,
+    /// Whether the index was complete; after a start that may take a while.
     pub complete: bool,
 }
 
 /// A line of an archive.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct ArchiveLine {
     session: String,
     session_id: String,
     seq: i64,
@@ -95,31 +94,34 @@ struct Line {
 }
 
 impl Minds {
-    /// Looks for words. What was said up to now is among what is looked through.
+    /// Searches all messages stored so far.
     pub async fn search(
         &self,
         question: &str,
         scope: &MemoryScope,
         limit: u32,
-    ) -> Result<Recollection, ToolError> {
+    ) -> Result<MemoryResults, ToolError> {
         if question.chars().count() > MAX_QUESTION {
             let message = format!("must have at most {MAX_QUESTION} characters");
             return Err(ToolError::parameter("query", message));
         }
         if !question.chars().any(char::is_alphanumeric) {
-            let message = "must hold a word to look for";
+            let message = "must contain a word to search for";
             return Err(ToolError::parameter("query", message));
         }
+        // Index first: a model that searches for what was just said must find it.
         self.remember().await?;
         let memory = self.inner.sessions.memory();
-        let found = memory.search(question, scope, limit).await?;
-        Ok(Recollection {
+        let found = memory
+            .search(question, scope, limit)
+            .await?;
+        Ok(MemoryResults {
             found: found.into_iter().map(|one| shown(one, question)).collect(),
             complete: memory.is_whole(),
         })
     }
 
-    /// Takes in what was said and archived since the last time.
+    /// Indexes what was stored and archived since the last time.
     pub async fn remember(&self) -> Result<(), ToolError> {
         let memory = self.inner.sessions.memory();
         let _reading = memory.reading().await;
@@ -127,6 +129,7 @@ impl Minds {
         if unread.is_empty() {
             return Ok(());
         }
+        // On failure everything goes back to the list, so that the next search tries again; indexing twice is harmless.
         let taken = self.inner.take_in_unread(&memory, &unread).await;
         taken.map_err(|error| {
             memory.put_back(unread);
@@ -134,7 +137,7 @@ impl Minds {
         })
     }
 
-    /// Takes in everything that the index lacks, bit by bit.
+    /// Indexes everything that is missing, in small steps.
     pub async fn remember_all(&self) -> Result<(), ToolError> {
         let inner = &self.inner;
         let memory = inner.sessions.memory();
@@ -145,36 +148,37 @@ impl Minds {
                 break;
             }
             for one in &behind {
-                inner.take_in_session(&memory, one).await?;
+                inner
+                    .take_in_session(&memory, one)
+                    .await?;
             }
+            // Released between steps, so that a search or a deletion need not wait for the whole backlog.
             drop(reading);
             tokio::task::yield_now().await;
         }
         for key in inner.unread_archives(&memory).await? {
             let _reading = memory.reading().await;
-            inner.take_in_archive(&memory, &key).await?;
+            inner
+                .take_in_archive(&memory, &key)
+                .await?;
         }
         memory.now_whole();
         Ok(())
     }
 
-    /// What can be found by words.
+    /// The full-text index.
     pub fn memory(&self) -> Memory {
         self.inner.sessions.memory()
     }
 
-    /// Waits until something was said that is not remembered yet.
+    /// Waits until a message is stored that is not indexed yet.
     pub async fn said_something(&self) {
         self.inner.sessions.memory().changed().await;
     }
 }
 
-impl Inner {
-    async fn take_in_unread(
-        &self,
-        memory: &Memory,
-        unread: &PendingIndex,
-    ) -> Result<(), StoreError> {
+impl MindsInner {
+    async fn take_in_unread(&self, memory: &Memory, unread: &PendingIndex) -> Result<(), StoreError> {
         for key in &unread.sessions {
             for one in memory.behind(Some(key), 1).await? {
                 self.take_in_session(memory, &one).await?;
@@ -201,7 +205,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The archives that were not read whole.
+    /// The archives that are not indexed completely.
     async fn unread_archives(&self, memory: &Memory) -> Result<Vec<String>, StoreError> {
         let mut unread = Vec::new();
         let mut archives = self.blobs.list(Some(&Path::from(ARCHIVES)));
@@ -215,28 +219,24 @@ impl Inner {
         Ok(unread)
     }
 
-    async fn take_in_session(
-        &self,
-        memory: &Memory,
-        behind: &UnindexedSession,
-    ) -> Result<(), StoreError> {
+    async fn take_in_session(&self, memory: &Memory, behind: &UnindexedSession) -> Result<(), StoreError> {
         let passing = behind.key.parse().is_ok_and(|key| is_passing(&key));
         let mut from = behind.from;
         loop {
             let entries = match passing {
-                true => Vec::new(), // made for one request, and gone after it
+                true => Vec::new(), // removed after its request, so not worth indexing
                 false => self.sessions.entries(&behind.id, from, PAGE).await?,
             };
             let more = entries.len() == PAGE as usize;
             from = entries.last().map_or(from, |entry| entry.seq + 1);
             let pieces = entries.into_iter().filter_map(|entry| {
                 let message = serde_json::from_str(&entry.body).ok()?;
-                let said = Origin {
+                let source = MessageSource {
                     agent: &behind.agent,
                     key: &behind.key,
                     id: &behind.id,
                 };
-                said.piece(entry.seq, entry.turn, entry.at, &message)
+                source.piece(entry.seq, entry.turn, entry.at, &message)
             });
             let pieces: Vec<Piece> = pieces.collect();
             let next = if more {
@@ -253,11 +253,11 @@ impl Inner {
         }
     }
 
-    /// Reads an archive. One that cannot be read is left out for good, and told of.
+    /// Indexes an archive. An unreadable one is logged and skipped for good.
     async fn take_in_archive(&self, memory: &Memory, key: &str) -> Result<(), StoreError> {
         let folder = key.rsplit_once('/').map_or(key, |(folder, _)| folder);
         if self.sessions.is_gone(folder).await? {
-            return Ok(()); // its session was deleted, and it goes too
+            return Ok(()); // its session was deleted, and the archive will be
         }
         let mark = IndexMark::blob(key, READ);
         let found = match self.blobs.get(&Path::from(key)).await {
@@ -267,6 +267,7 @@ impl Inner {
         };
         let modified = Timestamp(found.meta.last_modified.timestamp_millis());
         let zipped = found.bytes().await?;
+        // On a blocking thread: unpacking up to MAX_ARCHIVE would stall the executor.
         let unpack = move || {
             let mut text = String::new();
             let mut unpacked = GzDecoder::new(&zipped[..]).take(MAX_ARCHIVE);
@@ -275,34 +276,40 @@ impl Inner {
         let text = match tokio::task::spawn_blocking(unpack).await {
             Ok(Ok(text)) => text,
             Ok(Err(_)) | Err(_) => {
-                tracing::warn!(archive = key, "it cannot be read, and is not remembered");
+                tracing::warn!(
+                    event = "archive_unreadable",
+                    archive = key,
+                    "skipped an unreadable archive; its messages cannot be found"
+                );
                 return memory.add(&mark, &[]).await;
             }
         };
-        let lines: Vec<Line> = text
+        let lines: Vec<ArchiveLine> = text
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok())
             .collect();
         let times = self.times(&lines).await?;
         for page in lines.chunks(PAGE as usize) {
-            let piece = |line: &Line| {
+            let piece = |line: &ArchiveLine| {
                 let session: SessionKey = line.session.parse().ok()?;
-                let said = Origin {
+                let source = MessageSource {
                     agent: session.agent(),
                     key: &line.session,
                     id: &line.session_id,
                 };
+                // Without its entry a message gets the time of the archive, which is at least not too early.
                 let at = times.get(&line.seq).copied().unwrap_or(modified);
-                said.piece(line.seq, line.turn.clone(), at, &line.message)
+                source.piece(line.seq, line.turn.clone(), at, &line.message)
             };
             let pieces: Vec<Piece> = page.iter().filter_map(piece).collect();
+            // Not marked as read before the last page: a crash in between starts over, and pieces are deduplicated by content.
             memory.add(&IndexMark::blob(key, ""), &pieces).await?;
         }
         memory.add(&mark, &[]).await
     }
 
-    /// When the messages of an archive were said, as far as their entries are still there.
-    async fn times(&self, lines: &[Line]) -> Result<BTreeMap<i64, Timestamp>, StoreError> {
+    /// Times of archived messages, as far as their entries still exist; archives have none.
+    async fn times(&self, lines: &[ArchiveLine]) -> Result<BTreeMap<i64, Timestamp>, StoreError> {
         let mut times = BTreeMap::new();
         let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
             return Ok(times);
@@ -321,14 +328,14 @@ impl Inner {
     }
 }
 
-/// In which conversation something was said.
-struct Origin<'a> {
+/// The conversation of a message.
+struct MessageSource<'a> {
     agent: &'a AgentId,
     key: &'a str,
     id: &'a str,
 }
 
-impl Origin<'_> {
+impl MessageSource<'_> {
     fn piece(
         &self,
         seq: i64,
@@ -336,7 +343,7 @@ impl Origin<'_> {
         at: Timestamp,
         message: &Message,
     ) -> Option<Piece> {
-        let (role, text) = words_of(seq, message)?;
+        let (role, text) = indexed_text(seq, message)?;
         Some(Piece {
             agent: self.agent.clone(),
             source: PieceSource::Session,
@@ -351,32 +358,32 @@ impl Origin<'_> {
     }
 }
 
-/// What of a message is remembered.
-fn words_of(seq: i64, message: &Message) -> Option<(&'static str, String)> {
-    let said = match message {
+/// Role and text of a message, as far as they are indexed.
+fn indexed_text(seq: i64, message: &Message) -> Option<(&'static str, String)> {
+    let shown = match message {
         Message::Tool { results } => {
             let others = results.iter().filter(|result| result.name != TOOL);
             let results = others.cloned().collect();
-            spoken(seq, &Message::Tool { results })
+            as_text(seq, &Message::Tool { results })
         }
-        other => spoken(seq, other),
+        other => as_text(seq, other),
     };
     let most = match message {
-        Message::Tool { .. } => MAX_GIVEN,
-        _ => MAX_SAID,
+        Message::Tool { .. } => MAX_RESULTS,
+        _ => MAX_MESSAGE,
     };
-    let text = fence::inside(&said.text).trim();
+    let text = fence::inside(&shown.text).trim();
     let end = text.floor_char_boundary(text.len().min(most));
     let text = &text[..end];
     let nothing = text.is_empty() || text.starts_with(SUMMARY);
-    (!nothing).then(|| (said.role, text.to_owned()))
+    (!nothing).then(|| (shown.role, text.to_owned()))
 }
 
-fn shown(recalled: MemoryHit, question: &str) -> Remembered {
-    let MemoryHit { piece, shown } = recalled;
+fn shown(recalled: StoredHit, question: &str) -> MemoryHit {
+    let StoredHit { piece, shown } = recalled;
     let of_file = piece.source == PieceSource::File;
     let snippet = snippet(&piece.text, question);
-    Remembered {
+    MemoryHit {
         source: match (of_file, shown) {
             (true, _) => "file",
             (false, true) => "session",
@@ -392,20 +399,21 @@ fn shown(recalled: MemoryHit, question: &str) -> Remembered {
     }
 }
 
-/// The words around the first one that was asked for, in one line.
+/// The text around the first match, on one line.
 fn snippet(text: &str, question: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let small = |c: char| c.to_lowercase().next().unwrap_or(c);
     let letters: Vec<char> = text.chars().map(small).collect();
     let words = question.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| !word.is_empty()).take(32);
+    // A cheap stem, at least three letters long: the index matches word forms too, and one of them is in the text.
     let place = |word: &str| {
         let word: Vec<char> = word.chars().map(small).collect();
         let stem = &word[..word.len().min(word.len().saturating_sub(1).max(3))];
         letters.windows(stem.len()).position(|at| at == stem)
     };
     let first = words.filter_map(place).min().unwrap_or(0);
-    let (most, before) = SHOWN;
+    let (most, before) = SNIPPET;
     let from = first.saturating_sub(before);
     let mut cut: String = text.chars().skip(from).take(most).collect();
     if from > 0 {
@@ -438,7 +446,7 @@ mod tests {
 
     #[test]
     fn memories_summaries_and_silence_are_not_remembered_again() {
-        let text = |message: &Message| words_of(0, message).map(|(_, text)| text);
+        let text = |message: &Message| indexed_text(0, message).map(|(_, text)| text);
         assert_eq!(text(&Message::user("hello")).as_deref(), Some("hello"));
         assert_eq!(text(&Message::user(format!("{SUMMARY}\nold"))), None);
         assert_eq!(text(&Message::user("  ")), None);
@@ -452,7 +460,7 @@ mod tests {
         };
         assert_eq!(text(&result("look")).as_deref(), Some("given"));
         assert_eq!(text(&result(TOOL)), None);
-        let long = text(&Message::user("ü".repeat(MAX_SAID))).unwrap();
-        assert_eq!(long.len(), MAX_SAID);
+        let long = text(&Message::user("ü".repeat(MAX_MESSAGE))).unwrap();
+        assert_eq!(long.len(), MAX_MESSAGE);
     }
 }

@@ -1,4 +1,4 @@
-//! Pictures in what was said: named by the message they stand in, and their place among its pictures.
+//! Pictures in messages, named by the number of their message and their index in it.
 
 use manyhands_core::ToolError;
 use manyhands_llm::{Block, Message};
@@ -12,30 +12,30 @@ use crate::minds::Minds;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PictureRef {
-    /// `SEQ/INDEX`: what to ask for it with.
+    /// `SEQ/INDEX`: the name to request it by.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// What kind of picture.
+    /// MIME type.
     pub mime_type: String,
 }
 
 impl PictureRef {
-    /// What picture `index` of message `seq` is asked for with.
+    /// The name of picture `index` of message `seq`.
     pub fn name(seq: i64, index: usize) -> String {
         format!("{seq}/{index}")
     }
 }
 
-/// A picture as it is kept.
+/// A stored picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     /// The bytes, in base64.
     pub data: String,
-    /// What kind of picture, as whoever gave it said.
+    /// MIME type, as declared by its source.
     pub mime_type: String,
 }
 
-/// The pictures of a message, in order: kinds and bytes.
+/// The pictures of a message, in order: MIME type and data.
 fn pictures(message: &Message) -> Vec<(&str, &str)> {
     fn of(content: &[Block]) -> impl Iterator<Item = (&str, &str)> {
         content.iter().filter_map(|block| match block {
@@ -50,7 +50,7 @@ fn pictures(message: &Message) -> Vec<(&str, &str)> {
     }
 }
 
-/// What the pictures of a message are asked for with.
+/// References to the pictures of a message.
 pub(crate) fn refs(seq: i64, message: &Message) -> Vec<PictureRef> {
     let all = pictures(message).into_iter().enumerate();
     let one = |(index, (mime_type, _)): (usize, (&str, _))| PictureRef {
@@ -70,7 +70,10 @@ impl Minds {
     ) -> Result<Picture, ToolError> {
         let session = self.get(key).await?;
         let sessions = &self.inner.sessions;
-        let entry = sessions.entries(&session.id, seq, 1).await?;
+        let entry = sessions
+            .entries(&session.id, seq, 1)
+            .await?;
+        // The next entry is returned if `seq` itself was undone.
         let entry = entry.into_iter().find(|entry| entry.seq == seq);
         let message = entry.and_then(|entry| serde_json::from_str::<Message>(&entry.body).ok());
         let found = message.as_ref().and_then(|message| {
@@ -83,7 +86,7 @@ impl Minds {
         found.ok_or_else(|| {
             let name = PictureRef::name(seq, index);
             ToolError::not_found(format!("there is no picture {name} in {key}"))
-                .hint("session.history says which there are, as `ref`")
+                .hint("session.history lists them as `ref`")
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What can be set for an agent and for one session.
+//! Settings of agents and sessions, and the limits of turns.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use manyhands_core::{AgentId, Pattern, Taint};
 use manyhands_llm::{ModelId, Thinking};
 use serde::{Deserialize, Serialize};
 
-/// What is set for one session, over what its agent says.
+/// Settings of one session; they override the agent's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SessionSettings {
     /// The model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelId>,
-    /// How hard to think.
+    /// Reasoning effort.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<Thinking>,
-    /// What the model is told besides.
+    /// Additional system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// The most tokens of one reply.
+    /// Maximum tokens of one reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// When it begins anew by itself.
+    /// When it resets automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reset_policy: Option<ResetPolicy>,
 }
 
-/// When a session begins anew by itself: looked at when the next message comes.
+/// When a session resets automatically; checked when the next message arrives.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -38,45 +38,45 @@ pub enum ResetPolicy {
     Manual,
     /// Every day.
     Daily {
-        /// At this hour of the user's day.
+        /// Hour of the day, in the user's time zone.
         #[serde(rename = "atHour")]
         #[schemars(range(max = 23))]
         at_hour: u8,
     },
-    /// When nobody spoke for a while.
+    /// After a period of inactivity.
     Idle {
-        /// For so many minutes.
+        /// Length of that period, in minutes.
         #[serde(rename = "idleMinutes")]
         #[schemars(range(min = 1))]
         idle_minutes: u32,
     },
 }
 
-/// An agent as the settings describe it.
+/// The configuration of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentSettings {
     /// Its name.
     pub id: AgentId,
-    /// Its model; the settings' default unless said.
+    /// Its model; `None` means the configured default.
     pub model: Option<ModelId>,
-    /// How hard it thinks.
+    /// Reasoning effort.
     pub thinking: Option<Thinking>,
-    /// The tools its model is shown, of those that the asker may call.
+    /// Patterns of the tools its model sees, as far as the caller may use them.
     pub tools: Vec<Pattern>,
-    /// The tools that it may call without its model being shown them.
+    /// Patterns of the tools it can only discover.
     pub discover: Vec<Pattern>,
-    /// What its model is told besides its files.
+    /// Additional system prompt.
     pub system_prompt: Option<String>,
-    /// When its sessions begin anew by themselves.
+    /// When its sessions reset automatically.
     pub reset: ResetPolicy,
-    /// Whose limits hold for what it spends, when not its own.
+    /// The agent whose spending limits apply, if not its own.
     pub payer: Option<AgentId>,
-    /// The untrusted text that had been read when it was spawned.
+    /// The untrusted text that its creator had read when it was spawned.
     pub taint: Taint,
 }
 
 impl AgentSettings {
-    /// An agent of which nothing is said.
+    /// An agent with default settings.
     pub fn new(id: AgentId) -> Self {
         Self {
             id,
@@ -91,31 +91,31 @@ impl AgentSettings {
         }
     }
 
-    /// Whose limits hold for what it spends.
+    /// The agent whose spending limits apply.
     pub fn payer(&self) -> &AgentId {
         self.payer.as_ref().unwrap_or(&self.id)
     }
 }
 
-/// How far one turn may go.
+/// Limits of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
-    /// Replies of models in one turn.
+    /// Model replies per turn.
     pub steps: u32,
-    /// How often the same call may be made in a row.
+    /// How often the same call may be repeated in a row.
     pub repeats: u32,
-    /// How long a turn may take, waiting for the owner not counted.
+    /// Time limit, not counting time spent waiting for approval.
     pub wall: Duration,
-    /// How long the owner has for an answer.
+    /// How long the owner has to decide.
     pub approval: Duration,
-    /// How many inputs may wait in one session.
+    /// Queued and running inputs per session.
     pub queued: usize,
-    /// How many sessions of an agent others than the owner may bring about; 0 means no limit.
+    /// Sessions per agent that callers other than the owner may create; 0 means no limit.
     pub sessions: u64,
-    /// How many tokens of conversation a model is shown before older ones are summarised.
+    /// Tokens of conversation before older parts are summarised.
     pub window: u64,
-    /// How long a turn that was cut off waits for the tools it was about to use: machines dial in and
-    /// servers begin a moment after the gateway does.
+    /// How long an interrupted turn waits for its tools after a restart: nodes reconnect and servers start a moment later
+    /// than the gateway.
     pub tools: Duration,
 }
 

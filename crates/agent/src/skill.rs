@@ -1,38 +1,39 @@
-//! A skill's file: front matter that says what it is and what it needs, then its text.
+//! `SKILL.md` files: front matter with name, description and requirements, then the text.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How long a description may be.
+/// Longest description, in characters.
 const MAX_DESCRIPTION: usize = 200;
 
-/// What a `SKILL.md` says of itself.
+/// The metadata of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name; that of its folder unless said.
+    /// Its name; defaults to the folder's.
     pub name: String,
-    /// What it is for; its first paragraph unless said.
+    /// Description; defaults to the first paragraph.
     pub description: String,
-    /// Whether it is shown whatever the machines can do.
+    /// Whether it is listed regardless of capabilities.
     pub always: bool,
-    /// What one machine must be able to do.
+    /// Capabilities that some machine must have.
     pub capabilities: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Front {
+struct SkillFront {
     name: Option<String>,
     description: Option<String>,
     always: bool,
     metadata: Option<Value>,
 }
 
-/// Reads a skill in the folder `folder`. What cannot be read is left out, never guessed.
+/// Parses the skill in `folder`. Invalid front matter is ignored.
 pub fn parse(folder: &str, text: &str) -> Skill {
     let (front, body) = split(text);
+    // Strict: YAML 1.1 reads words such as `no` and `on` as booleans, which would break a skill of that name.
     let options = serde_saphyr::options! { strict_booleans: true };
-    let front: Front = front
+    let front: SkillFront = front
         .and_then(|front| serde_saphyr::from_str_with_options(front, options).ok())
         .unwrap_or_default();
     let described = front.description.unwrap_or_else(|| first_paragraph(body));
@@ -50,7 +51,7 @@ pub fn parse(folder: &str, text: &str) -> Skill {
     }
 }
 
-/// The front matter between two lines of dashes, and what follows.
+/// Splits off the front matter between two lines of dashes.
 pub(crate) fn split(text: &str) -> (Option<&str>, &str) {
     let Some(rest) = text.trim_start_matches('\u{feff}').strip_prefix("---") else {
         return (None, text);
@@ -78,8 +79,8 @@ fn one_line(text: &str) -> String {
     line.chars().take(MAX_DESCRIPTION).collect()
 }
 
-/// `requires.capabilities` under `gsv`, else `openclaw`, else `clawdbot`. Metadata may be JSON in a
-/// text, with commas left over.
+/// `requires.capabilities` under `gsv`, else `openclaw`, else `clawdbot`. Metadata may be a string of JSON with trailing
+/// commas, as published skills have it.
 fn needs(metadata: &Value) -> Vec<String> {
     let read;
     let metadata = match metadata {
@@ -97,7 +98,7 @@ fn needs(metadata: &Value) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-/// Commas before a closing bracket are dropped, outside of strings.
+/// Drops commas before closing brackets, outside of strings.
 fn without_trailing_commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);

@@ -1,47 +1,40 @@
-//! Sub-agents: a session of their own for one task, with the tools that were chosen for it.
+//! Sub-agents: a session for one task, with the tools chosen for it.
 
-use std::sync::Arc;
-
-use manyhands_core::{AgentId, CallContext, ErrorCode, Invoke, Pattern, ToolError};
+use manyhands_core::{AgentId, CallContext, ErrorCode, Pattern, ToolError};
 use manyhands_store::TurnState;
 use uuid::Uuid;
 
+use crate::input::Input;
 use crate::key::SessionKey;
-use crate::minds::{Inner, Minds};
+use crate::minds::{Minds, MindsInner};
 use crate::settings::{AgentSettings, SessionSettings};
-use crate::shape::{Shape, chosen, is_given};
-use crate::turn::Input;
+use crate::toolset::{ToolScope, chosen, is_given};
 
-/// Tools that make agents, which a sub-agent may not.
-const MAKERS: [&str; 3] = ["spawn", "acp_spawn", "tool__agent_spawn"];
+/// Tools that spawn agents; sub-agents do not get them, so that spawning cannot recurse.
+const SPAWN_TOOLS: [&str; 3] = ["spawn", "acp_spawn", "tool__agent_spawn"];
 
-/// Stops the turn of a session when it is dropped, so that nobody works for an asker who is gone.
-pub struct Leash {
+/// Stops the turn of a session when it is dropped, so that no sub-agent works for a requester that is gone.
+pub struct StopOnDrop {
     minds: Minds,
     key: SessionKey,
 }
 
-impl Drop for Leash {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.minds.stop(&self.key);
     }
 }
 
 impl Minds {
-    /// The one door to the tools, for work that has questions of its own.
-    pub fn path(&self) -> &Arc<dyn Invoke> {
-        &self.inner.path
-    }
-
-    /// Holds a session as long as its asker is there.
-    pub fn leash(&self, key: &SessionKey) -> Leash {
-        Leash {
+    /// Ties the turn of a session to the lifetime of the returned guard.
+    pub fn leash(&self, key: &SessionKey) -> StopOnDrop {
+        StopOnDrop {
             minds: self.clone(),
             key: key.clone(),
         }
     }
 
-    /// A new session for one task of a sub-agent, whose model is told `about` it.
+    /// Creates a session for one task of a sub-agent, with `about` as its system prompt.
     pub async fn sub_session(&self, agent: &AgentId, about: &str) -> Result<SessionKey, ToolError> {
         let id = self.inner.ids.next::<Uuid>().to_string();
         let key = SessionKey::sub(agent, &id);
@@ -49,81 +42,76 @@ impl Minds {
             system_prompt: Some(about.to_owned()),
             ..SessionSettings::default()
         };
+        // Created here rather than by its first message, which cannot carry settings.
         self.seed(&key, &[], &settings).await?;
         Ok(key)
     }
 
-    /// The tools that a call names for a sub-agent: of those that its asker has, without those
-    /// that make agents.
+    /// Resolves the tools named for a sub-agent. The requester must have them; tools that spawn agents are dropped.
     pub async fn tools_for_sub(
         &self,
         named: &[String],
         context: &CallContext,
     ) -> Result<Vec<String>, ToolError> {
-        let only = self.inner.limits_of_asker(context).await?;
+        let only = self.inner.limits_of_requester(context).await?;
         let agent = self.inner.agent(&context.agent)?;
-        let shape = Shape {
+        let scope = ToolScope {
             path: &*self.inner.path,
             caller: &context.caller,
             agent: &context.agent,
             tools: &agent.tools,
             discover: &agent.discover,
             only: only.as_deref(),
-            place: None,   // it works apart from the chat
-            session: None, // and in a session of its own
+            place: None,   // it does not run in the chat
+            session: None, // and has its own session
         };
         let catalogue = self.inner.path.catalogue();
-        let mut names = chosen(&catalogue, &shape, named).map_err(|unknown| {
+        let mut names = chosen(&catalogue, &scope, named).map_err(|unknown| {
             let message = format!("there are no such tools for you: {}", unknown.join(", "));
             ToolError::parameter("tools", message).hint("`manyhands tools` lists them")
         })?;
-        names.retain(|name| !MAKERS.contains(&name.as_str()));
+        names.retain(|name| !SPAWN_TOOLS.contains(&name.as_str()));
         if names.is_empty() {
-            let message = "must name at least one tool besides those that make agents";
+            let message = "must name at least one tool besides those that spawn agents";
             return Err(ToolError::parameter("tools", message));
         }
         Ok(names)
     }
 
-    /// How an agent is set.
-    pub fn agent(&self, id: &AgentId) -> Result<AgentSettings, ToolError> {
-        self.inner.agent(id)
-    }
-
-    /// The tools of a new agent: of those that fit `patterns`, the ones that both its parent and its
-    /// asker have. Where those have all, tools that come later are among them too.
+    /// The tools of a new agent: those matching `patterns` that both its parent and the requester have. If these have all
+    /// tools, the patterns are kept as they are and also match tools added later.
     pub async fn tools_for_child(
         &self,
         parent: &AgentId,
         patterns: &[Pattern],
         context: &CallContext,
     ) -> Result<Vec<Pattern>, ToolError> {
-        let only = self.inner.limits_of_asker(context).await?;
+        let only = self.inner.limits_of_requester(context).await?;
         let (parent, asker) = (self.agent(parent)?, self.agent(&context.agent)?);
         let all = |agent: &AgentSettings| agent.tools.contains(&Pattern::new("*"));
         if only.is_none() && all(&parent) && all(&asker) {
             return Ok(patterns.to_vec());
         }
-        let shape = |(tools, discover)| Shape {
+        let scope = |(tools, discover)| ToolScope {
             path: &*self.inner.path,
             caller: &context.caller,
             agent: &context.agent,
             tools,
             discover,
             only: only.as_deref(),
-            place: None,   // it works apart from the chat
-            session: None, // and in a session of its own
+            place: None,   // it does not run in the chat
+            session: None, // and has its own session
         };
-        let shapes = [
+        let scopes = [
             (&parent.tools[..], &parent.discover[..]),
             (&asker.tools, &asker.discover),
             (patterns, &[]),
         ]
-        .map(shape);
+        .map(scope);
         let catalogue = self.inner.path.catalogue();
         let given = catalogue
             .specs()
-            .filter(|spec| shapes.iter().all(|shape| is_given(spec, shape)));
+            .filter(|spec| scopes.iter().all(|scope| is_given(spec, scope)));
         let tools: Vec<Pattern> = given.map(|spec| Pattern::new(spec.name.as_str())).collect();
         match tools.is_empty() {
             true => {
@@ -135,33 +123,38 @@ impl Minds {
     }
 }
 
-impl Inner {
-    /// The tools to which the turn is limited in which a call is made that makes an agent; refused
-    /// for a sub-agent.
-    async fn limits_of_asker(
+impl MindsInner {
+    /// The tools to which the requesting turn is limited. Fails inside a sub-agent.
+    async fn limits_of_requester(
         &self,
         context: &CallContext,
     ) -> Result<Option<Vec<String>>, ToolError> {
         let of_sub = |key: &String| key.parse::<SessionKey>().is_ok_and(|key| key.is_sub());
         if context.lineage.iter().any(of_sub) {
-            let message = "a sub-agent cannot make agents";
+            let message = "a sub-agent cannot spawn agents";
             return Err(ToolError::new(ErrorCode::Forbidden, message)
                 .hint("do it yourself, or say in your answer what is left to do"));
         }
+        // A turn that is limited to some tools must not get the others by spawning an agent that has them.
         match context.lineage.last() {
             Some(session) => self.tools_of_turn(session).await,
             None => Ok(None),
         }
     }
 
-    /// The tools to which whoever asked limited the turn that is running in a session.
+    /// The tools to which the running turn of a session is limited by its input.
     async fn tools_of_turn(&self, session: &str) -> Result<Option<Vec<String>>, ToolError> {
-        let open = self.sessions.open_turns(session).await?;
+        let open = self
+            .sessions
+            .open_turns(session)
+            .await?;
         let running = open.iter().find(|turn| turn.state != TurnState::Queued);
         let input = running.map(|turn| serde_json::from_str::<Input>(&turn.input));
         match input {
             Some(Ok(input)) => Ok(input.tools),
-            Some(Err(error)) => Err(ToolError::internal(format!("the turn is damaged: {error}"))),
+            Some(Err(error)) => Err(ToolError::internal(format!(
+                "the stored turn is damaged: {error}"
+            ))),
             None => Ok(None),
         }
     }

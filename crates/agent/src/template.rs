@@ -1,5 +1,4 @@
-//! A template's file: front matter that says how an agent made from it is set, then what its model
-//! is told.
+//! Agent templates: front matter with settings, then the system prompt.
 //!
 //! ```text
 //! ---
@@ -16,29 +15,29 @@ use serde::Deserialize;
 
 use crate::skill::split;
 
-/// What is in the program for those who wrote no template of that name.
+/// Built-in templates; a file of the same name overrides one.
 pub const BUILT_IN: [(&str, &str); 3] = [
     ("coder", include_str!("templates/coder.md")),
     ("researcher", include_str!("templates/researcher.md")),
     ("reviewer", include_str!("templates/reviewer.md")),
 ];
 
-/// What a template says.
+/// A parsed template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
-    /// The model; that of whoever makes the agent unless said.
+    /// The model; defaults to that of the agent's creator.
     pub model: Option<ModelId>,
-    /// How hard it thinks.
+    /// Reasoning effort.
     pub thinking: Option<Thinking>,
-    /// The tools it has, of those that whoever makes it has; all unless said.
+    /// Patterns of its tools, limited to those of its creator; defaults to all.
     pub tools: Vec<Pattern>,
-    /// What its model is told.
+    /// The system prompt.
     pub prompt: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Front {
+struct TemplateFront {
     #[serde(rename = "name")]
     _name: Option<String>,
     #[serde(rename = "description")]
@@ -48,16 +47,16 @@ struct Front {
     tools: Option<Vec<Pattern>>,
 }
 
-/// Reads a template; the error says what is wrong with it.
+/// Parses a template.
 pub fn parse(text: &str) -> Result<Template, String> {
     let (front, body) = split(text);
-    let front: Front = match front {
+    let front: TemplateFront = match front {
         Some(front) => serde_saphyr::from_str(front).map_err(|e| e.to_string())?,
-        None => Front::default(),
+        None => TemplateFront::default(),
     };
     let prompt = body.trim();
     if prompt.is_empty() {
-        return Err("nothing stands after the front matter to tell the agent".to_owned());
+        return Err("there is no prompt after the front matter".to_owned());
     }
     let model = front.model.map(|model| model.parse::<ModelId>());
     let thinking = front.thinking.map(|level| level.parse::<Thinking>());
@@ -87,7 +86,7 @@ mod tests {
         let plain = parse("You look.").unwrap();
         assert_eq!((plain.model, plain.tools), (None, vec![Pattern::new("*")]));
         for (wrong, words) in [
-            ("", "nothing stands"),
+            ("", "no prompt"),
             ("---\nmodel: x\n---\nYou.", "provider/model"),
             ("---\nthinking: hard\n---\nYou.", "thinking level"),
             ("---\nmodell: a/b\n---\nYou.", "modell"),

@@ -1,6 +1,6 @@
 //! Deleting a session, on every face the same.
 
-use manyhands_agent::{Gone, SessionKey};
+use manyhands_agent::{DeletedSession, SessionKey};
 use manyhands_core::{Caller, ToolError};
 
 use crate::gateway::Gateway;
@@ -12,7 +12,7 @@ impl Gateway {
         &self,
         caller: &Caller,
         key: &SessionKey,
-    ) -> Result<Gone, ToolError> {
+    ) -> Result<DeletedSession, ToolError> {
         let closed = self.minds().close(key).await?;
         self.chats().settle(key.as_str()).await;
         self.note(caller, "session.delete", key.as_str()).await?;

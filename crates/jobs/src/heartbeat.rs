@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use manyhands_agent::{End, Input, Origin, SessionKey, fence};
-use manyhands_agent_services::job_delivery::Target;
+use manyhands_agent::{Input, Origin, SessionKey, TurnOutcome, fence};
 use manyhands_agent_services::{local_time, origin_of};
+use manyhands_agent_services::job_delivery::Target;
 use manyhands_config::Heartbeat;
 use manyhands_core::{AgentId, Caller, ErrorCode, Taint, Timestamp, ToolError};
 use manyhands_host::workspace::Found;
@@ -269,9 +269,9 @@ impl Inner {
         };
         let answer = self.ask(&key, run, input, &origin).await?;
         match answer.end {
-            End::Said(text) => self.speak_up(job, run, &said, &text).await,
-            End::Failed(error) => Ok(Went::failed(error)),
-            End::Stopped => Ok(Went::failed("somebody stopped its turn")),
+            TurnOutcome::Answered(text) => self.speak_up(job, run, &said, &text).await,
+            TurnOutcome::Failed(error) => Ok(Went::failed(error)),
+            TurnOutcome::Stopped => Ok(Went::failed("somebody stopped its turn")),
         }
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use manyhands_agent::{Answer, End, Input, Origin, SessionKey};
-use manyhands_agent_services::job_delivery::{Delivered, Target};
+use manyhands_agent::{Input, Origin, SessionKey, TurnAnswer, TurnOutcome};
 use manyhands_agent_services::session_key;
+use manyhands_agent_services::job_delivery::{Delivered, Target};
 use manyhands_core::{CallRequest, ErrorCode, Timestamp, ToolError, contained};
 use manyhands_store::{JobKind, RunEnd, RunRecord, RunState, StoreError};
 use serde_json::json;
@@ -246,7 +246,7 @@ impl Inner {
         run: &RunRecord,
         input: Input,
         origin: &Origin,
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<TurnAnswer, ToolError> {
         let minds = self.minds()?;
         let id = Some(run.id.clone());
         let mut asked = minds.ask_as(key, id, input, origin).await?;
@@ -278,13 +278,13 @@ impl Inner {
     async fn tell(
         &self,
         run: &RunRecord,
-        answer: Answer,
+        answer: TurnAnswer,
         to: Option<(Target, bool)>,
     ) -> Result<Went, ToolError> {
         let text = match answer.end {
-            End::Said(text) => text,
-            End::Failed(error) => return Ok(Went::failed(error)),
-            End::Stopped => return Ok(Went::failed("somebody stopped its turn")),
+            TurnOutcome::Answered(text) => text,
+            TurnOutcome::Failed(error) => return Ok(Went::failed(error)),
+            TurnOutcome::Stopped => return Ok(Went::failed("somebody stopped its turn")),
         };
         let summary = cut(&text, SUMMARY);
         let Some((target, must)) = to else {

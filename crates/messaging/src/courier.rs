@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_agent::contacts::{Contacts, Seen};
 use manyhands_agent_services::{People, contact_delivery, job_delivery};
 use manyhands_channels::{Inbound, InboundEvent};
 use manyhands_config::GroupPolicy;
 use manyhands_core::{ChatRef, ErrorCode, PeerKind, ToolError};
+use manyhands_people::contacts::{Contacts, Sighting};
 use manyhands_store::{OutboxKey, OutboxState};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
@@ -322,7 +322,7 @@ impl Chats {
 }
 
 fn observe(contacts: &Contacts, inbound: &Inbound) {
-    let Some(mut sender) = Seen::in_place(&inbound.place) else {
+    let Some(mut sender) = Sighting::in_place(&inbound.place) else {
         return;
     };
     sender.username = inbound.handle.clone();
@@ -330,14 +330,14 @@ fn observe(contacts: &Contacts, inbound: &Inbound) {
         InboundEvent::Message(message) => &message.mentions[..],
         _ => &[],
     };
-    let mentioned = mentions.iter().map(|one| Seen {
+    let mentioned = mentions.iter().map(|one| Sighting {
         channel: inbound.place.channel.clone(),
         user: one.id.clone(),
         username: one.handle.clone(),
         name: one.name.clone(),
-        ..Seen::default()
+        ..Sighting::default()
     });
-    let mentioned: Vec<Seen> = mentioned.collect();
+    let mentioned: Vec<Sighting> = mentioned.collect();
     if let Err(error) = contacts.observe(&sender, &mentioned) {
         tracing::warn!(%error, "the contacts could not be brought up to date");
     }

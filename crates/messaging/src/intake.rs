@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use manyhands_agent::{
-    Addressing, Correspondent, Heard as Meant, Input, Origin, SessionKey, Whose,
+    Addressing, Correspondent, Input, Origin, ParsedMessage as Meant, SessionKey, Subscription,
 };
 use manyhands_channels::{Inbound, InboundEvent, InboundMessage};
 use manyhands_core::{Caller, ChatRef, ErrorCode, Taint, ToolError, contained};
@@ -288,7 +288,7 @@ impl Chats {
         let kept = self.0.records.promise(&promise).await;
         kept?;
         let origin = origin(inbound, caller);
-        let listener = minds.listen(Whose::Session(key)); // before it is sent, so that nothing is missed
+        let listener = minds.listen(Subscription::Session(key)); // before it is sent, so that nothing is missed
         let sent = minds
             .send(key, Some(row.id.clone()), input, &origin)
             .await?;

@@ -8,7 +8,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use manyhands_agent::{Listener, Missed, SessionKey, What, Whose};
+use manyhands_agent::{ChatListener, Lagged, SessionKey, Subscription, TurnEvent};
 use manyhands_channels::{Channel, OutgoingContent, OutgoingMessage, SendError};
 use manyhands_store::Promise;
 use tokio::time::Instant;
@@ -152,7 +152,7 @@ impl Chats {
             };
             let caller = super::caller_of(&settings, &known, &promise.place);
             let by_owner = caller.is_some_and(|caller| caller.is_owner());
-            let listener = minds.listen(Whose::Session(&key));
+            let listener = minds.listen(Subscription::Session(&key));
             if let Some((id, tool)) = minds.question(&key)
                 && let Ok(Some(asked)) = self.0.store.approvals().get(id, self.0.clock.now()).await
                 && let Err(error) = self
@@ -166,7 +166,7 @@ impl Chats {
     }
 
     /// Shows a chat that its answer is coming, until it is there.
-    pub(super) fn show_live(&self, promise: Promise, listener: Listener, by_owner: bool) {
+    pub(super) fn show_live(&self, promise: Promise, listener: ChatListener, by_owner: bool) {
         let place = &promise.place;
         let Some(channel) = self.channel(&place.channel, &place.account) else {
             return;
@@ -199,7 +199,7 @@ impl Chats {
 }
 
 impl Live {
-    async fn follow(mut self, mut listener: Listener) -> (Promise, Entered) {
+    async fn follow(mut self, mut listener: ChatListener) -> (Promise, Entered) {
         let mut typing = tokio::time::interval(TYPING);
         let types = self.channel.abilities().typing;
         loop {
@@ -212,7 +212,7 @@ impl Live {
                         self.happened(&event.what).await;
                     }
                     Ok(_) => {}
-                    Err(Missed(_)) => self.drafts = false, // what is shown would have holes
+                    Err(Lagged(_)) => self.drafts = false, // what is shown would have holes
                 },
                 _ = typing.tick() => {
                     if self.gate.is_shut() {
@@ -234,12 +234,12 @@ impl Live {
         self.drafts && enough && self.text != self.shown
     }
 
-    async fn happened(&mut self, what: &What) {
+    async fn happened(&mut self, what: &TurnEvent) {
         match what {
-            What::Delta(more) => self.text.push_str(more),
-            What::Restart { .. } => self.text.clear(),
-            What::Partial(said) => self.part(said).await,
-            What::Paused {
+            TurnEvent::Delta(more) => self.text.push_str(more),
+            TurnEvent::Restart { .. } => self.text.clear(),
+            TurnEvent::Partial(said) => self.part(said).await,
+            TurnEvent::Paused {
                 approval,
                 tool,
                 arguments,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use manyhands_agent::{Missed, What, Whose, ended};
+use manyhands_agent::{Lagged, Subscription, TurnEvent, ended};
 use manyhands_core::{ChatRef, ErrorCode, ToolError};
 use manyhands_store::{NewOutbound, Promise, TurnState};
 
@@ -20,7 +20,7 @@ impl Chats {
     /// Keeps every promise whose turn has ended, now and whenever one does.
     pub(super) async fn keep_promises(self) {
         let Ok(minds) = self.minds() else { return };
-        let mut ends = minds.listen(Whose::Ends);
+        let mut ends = minds.listen(Subscription::Ends);
         self.look_through().await;
         let mut round = tokio::time::interval(ROUND);
         round.tick().await;
@@ -34,7 +34,7 @@ impl Chats {
                             self.try_to_keep(&promise).await;
                         }
                     }
-                    Err(Missed(_)) => self.look_through().await,
+                    Err(Lagged(_)) => self.look_through().await,
                 },
                 _ = round.tick() => self.look_through().await,
             }
@@ -105,10 +105,10 @@ impl Chats {
         caller.is_some_and(|caller| caller.is_owner())
     }
 
-    fn answer(&self, promise: &Promise, what: &What) -> Result<Vec<NewOutbound>, ToolError> {
+    fn answer(&self, promise: &Promise, what: &TurnEvent) -> Result<Vec<NewOutbound>, ToolError> {
         let text = match what {
-            What::Final { text, .. } => text.clone(),
-            What::Error(failure) if !self.is_owner(&promise.place) => {
+            TurnEvent::Final { text, .. } => text.clone(),
+            TurnEvent::Error(failure) if !self.is_owner(&promise.place) => {
                 tracing::warn!(
                     session = promise.session_key,
                     error = failure.text,
@@ -116,7 +116,7 @@ impl Chats {
                 );
                 "I could not answer that. Please try again later.".to_owned()
             }
-            What::Error(failure) => {
+            TurnEvent::Error(failure) => {
                 let wait = match failure.kind.code() {
                     ErrorCode::RateLimited | ErrorCode::Unavailable => " Please try again later.",
                     _ => "",

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use manyhands_agent::{ChatEvent, Heard, Kept, Mark, Minds, Missed, SessionKey, What, Whose};
+use manyhands_agent::{ChatEvent, EventPosition, Lagged, Minds, ParsedMessage, SessionKey, StoredMessage, Subscription, TurnEvent};
 use manyhands_core::{Caller, ToolError};
 use manyhands_gateway::{Admitted, Gateway, origin};
 use manyhands_wire::{
@@ -78,14 +78,14 @@ pub(super) async fn send(
     let (minds, origin) = (gateway.minds(), origin(asker));
     let heard = minds.hear(&key, &params.message, &asker.caller);
     let (input, said) = match heard.await.map_err(shape)? {
-        Heard::Command(reply) => {
+        ParsedMessage::Command(reply) => {
             return Ok(Sent::from(ChatSendResult::Command {
                 command: reply.command,
                 response: reply.response,
                 error: reply.error,
             }));
         }
-        Heard::OnlyDirectives {
+        ParsedMessage::OnlyDirectives {
             directives: said,
             response,
         } => {
@@ -94,7 +94,7 @@ pub(super) async fn send(
                 directives: directives(&said),
             }));
         }
-        Heard::Message { input, directives } => (input, directives),
+        ParsedMessage::Message { input, directives } => (input, directives),
     };
     let sent = minds.send(&key, params.run_id, input, &origin);
     let sent = sent.await.map_err(shape)?;
@@ -109,7 +109,7 @@ pub(super) async fn send(
             session: key,
             run_id: sent.run_id.clone(),
             what: end,
-            mark: Mark::default(),
+            mark: EventPosition::default(),
         };
         let told = told(&event).map(|told| told.encode());
         return Ok(Sent {
@@ -172,8 +172,8 @@ pub(super) async fn forward(
 ) {
     let sight = Sight::of(caller);
     let mut events = minds.listen(match &sight {
-        Sight::All => Whose::All,
-        Sight::Own(own) => Whose::Group(own),
+        Sight::All => Subscription::All,
+        Sight::Own(own) => Subscription::Group(own),
         // No chats; the socket has other things to do.
         Sight::Nothing => return std::future::pending().await,
     });
@@ -196,7 +196,7 @@ pub(super) async fn forward(
                 }
             }
             Ok(_) => {}
-            Err(Missed(missed)) => {
+            Err(Lagged(missed)) => {
                 tracing::warn!(
                     missed,
                     who = caller.name,
@@ -223,7 +223,7 @@ async fn catch_up(minds: &Minds, desk: &mut Desk<'_>, runs: &Runs) -> Vec<Run> {
             session,
             run_id,
             what,
-            mark: Mark::default(),
+            mark: EventPosition::default(),
         };
         desk.take(&event).await;
         ended.push(run);
@@ -368,30 +368,30 @@ fn told(event: &ChatEvent) -> Option<Told> {
         offset: None,
     };
     let told = match &event.what {
-        What::Delta(text) => ChatEventPayload {
+        TurnEvent::Delta(text) => ChatEventPayload {
             text: Some(text.clone()),
             reply,
             offset: reply.map(|_| mark.offset),
             ..chat(ChatState::Delta)
         },
-        What::Thinking(text) => ChatEventPayload {
+        TurnEvent::Thinking(text) => ChatEventPayload {
             thinking: Some(text.clone()),
             reply,
             thinking_offset: reply.map(|_| mark.offset),
             ..chat(ChatState::Delta)
         },
-        What::Restart { because } => ChatEventPayload {
+        TurnEvent::Restart { because } => ChatEventPayload {
             restart: Some(because.clone()),
             reply,
             ..chat(ChatState::Delta)
         },
-        What::Partial(text) => spoken(ChatState::Partial, text),
-        What::Final { text, stop, usage } => ChatEventPayload {
+        TurnEvent::Partial(text) => spoken(ChatState::Partial, text),
+        TurnEvent::Final { text, stop, usage } => ChatEventPayload {
             stop_reason: Some(stop.word().to_owned()),
             usage: Some(used(usage)),
             ..spoken(ChatState::Final, text)
         },
-        What::Paused {
+        TurnEvent::Paused {
             approval,
             tool,
             arguments,
@@ -405,19 +405,19 @@ fn told(event: &ChatEvent) -> Option<Told> {
             call_id: mark.call_id.clone(),
             ..chat(ChatState::Paused)
         },
-        What::Error(failure) => ChatEventPayload {
+        TurnEvent::Error(failure) => ChatEventPayload {
             error: Some(failure.text.clone()),
             failure: Some(failure.kind.word().to_owned()),
             code: Some(failure.kind.code().word().to_owned()),
             retry_after_ms: failure.retry_after.map(millis),
             ..chat(ChatState::Error)
         },
-        What::Stopped => ChatEventPayload {
+        TurnEvent::Stopped => ChatEventPayload {
             error: Some("it was stopped".to_owned()),
             stopped: Some(true),
             ..chat(ChatState::Error)
         },
-        What::ToolOutput {
+        TurnEvent::ToolOutput {
             call_id,
             tool: name,
             text,
@@ -428,7 +428,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
                 ..tool(call_id, name, ChatToolState::Output)
             })));
         }
-        What::ToolStarted {
+        TurnEvent::ToolStarted {
             call_id,
             tool: name,
             arguments,
@@ -440,7 +440,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
                 ..tool(call_id, name, ChatToolState::Started)
             })));
         }
-        What::ToolDone {
+        TurnEvent::ToolDone {
             call_id,
             tool: name,
             ok,
@@ -456,9 +456,9 @@ fn told(event: &ChatEvent) -> Option<Told> {
                 ..tool(call_id, name, ChatToolState::Done)
             })));
         }
-        What::Resumed => return None, // the tool's end says it
-        What::Taken { at, message, into } => {
-            let kept = Kept {
+        TurnEvent::Resumed => return None, // the tool's end says it
+        TurnEvent::Taken { at, message, into } => {
+            let kept = StoredMessage {
                 seq: mark.seq?,
                 at: *at,
                 message: message.clone(),
@@ -472,7 +472,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
                 into: into.clone(),
             })));
         }
-        What::Deleted => {
+        TurnEvent::Deleted => {
             return Some(Told::Deleted(SessionDeletedEvent {
                 session_key: event.session.to_string(),
             }));
@@ -488,12 +488,12 @@ mod tests {
     use manyhands_llm::StopReason;
     use serde_json::Value;
 
-    fn event(run: &str, what: What) -> ChatEvent {
+    fn event(run: &str, what: TurnEvent) -> ChatEvent {
         ChatEvent {
             session: "main".parse().unwrap(),
             run_id: run.to_owned(),
             what,
-            mark: Mark::default(),
+            mark: EventPosition::default(),
         }
     }
 
@@ -514,17 +514,20 @@ mod tests {
             held: None,
         };
         for word in ["a", "b", "c", "d"] {
-            desk.take(&event("r", What::Delta(word.to_owned()))).await;
+            desk.take(&event("r", TurnEvent::Delta(word.to_owned())))
+                .await;
         }
         let first: Vec<Value> = payloads(&mut queue);
         let texts: Vec<&str> = first.iter().filter_map(|p| p["text"].as_str()).collect();
         assert_eq!(texts, ["a", "b"], "the others find no room");
-        desk.take(&event("r", What::Delta("e".to_owned()))).await;
+        desk.take(&event("r", TurnEvent::Delta("e".to_owned())))
+            .await;
         assert_eq!(payloads(&mut queue)[0]["text"], "cde");
         for word in ["x", "y", "z"] {
-            desk.take(&event("r", What::Delta(word.to_owned()))).await;
+            desk.take(&event("r", TurnEvent::Delta(word.to_owned())))
+                .await;
         }
-        let whole = What::Final {
+        let whole = TurnEvent::Final {
             text: "whole".to_owned(),
             stop: StopReason::End,
             usage: TurnUsage::default(),
@@ -538,17 +541,18 @@ mod tests {
 
     #[test]
     fn deltas_of_two_runs_are_not_mixed() {
-        let delta = |run: &str, text: &str| match told(&event(run, What::Delta(text.to_owned()))) {
-            Some(Told::Chat(told)) => *told,
-            _ => panic!("no delta"),
-        };
+        let delta =
+            |run: &str, text: &str| match told(&event(run, TurnEvent::Delta(text.to_owned()))) {
+                Some(Told::Chat(told)) => *told,
+                _ => panic!("no delta"),
+            };
         assert_eq!(join(delta("r", "a"), delta("r", "b")).text.unwrap(), "ab");
         assert_eq!(join(delta("r", "a"), delta("s", "b")).text.unwrap(), "b");
     }
 
     #[test]
     fn deltas_that_are_put_together_stand_where_the_first_stood() {
-        let delta = |reply: u64, offset: u64, what: What| {
+        let delta = |reply: u64, offset: u64, what: TurnEvent| {
             let mut event = event("r", what);
             event.mark.reply = reply;
             event.mark.offset = offset;
@@ -557,10 +561,11 @@ mod tests {
                 _ => panic!("no delta"),
             }
         };
-        let text = |reply, offset, text: &str| delta(reply, offset, What::Delta(text.to_owned()));
+        let text =
+            |reply, offset, text: &str| delta(reply, offset, TurnEvent::Delta(text.to_owned()));
         let both = join(text(1, 4, "a"), text(1, 5, "b"));
         assert_eq!((both.reply, both.offset), (Some(1), Some(4)));
-        let thought = delta(1, 7, What::Thinking("x".to_owned()));
+        let thought = delta(1, 7, TurnEvent::Thinking("x".to_owned()));
         let both = join(thought, both);
         assert_eq!((both.offset, both.thinking_offset), (Some(4), Some(7)));
         let next = join(both, text(2, 0, "c"));

@@ -1,6 +1,6 @@
 //! `tool.request`: a call in the name of a session, whose end everybody there hears.
 
-use manyhands_agent::{SessionKey, What};
+use manyhands_agent::{SessionKey, TurnEvent};
 use manyhands_core::{CallId, CallRequest, ErrorCode, Invoke as _, Question, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
 use manyhands_wire::{ErrorShape, ToolRequestParams};
@@ -58,7 +58,7 @@ impl Requested {
         request.id = Some(id);
         request.agent = self.key.agent().clone();
         let tell = |what| gateway.minds().tell(&self.key, &call_id, what);
-        tell(What::ToolStarted {
+        tell(TurnEvent::ToolStarted {
             call_id: call_id.clone(),
             tool: tool.clone(),
             arguments,
@@ -73,7 +73,7 @@ impl Requested {
             },
             Err(error) => error.text(),
         };
-        tell(What::ToolDone {
+        tell(TurnEvent::ToolDone {
             call_id: call_id.clone(),
             tool,
             ok: result.is_ok(),

@@ -1,8 +1,8 @@
 //! Looking at sessions and changing them, as the wire says it.
 
 use manyhands_agent::{
-    Directives as Said, Kept, PictureRef, ResetPolicy, Running, SessionKey, SessionSettings,
-    TurnUsage, Waiting,
+    Directives as Said, PictureRef, QueuedInput, ResetPolicy, RunningTurn, SessionKey,
+    SessionSettings, StoredMessage, TurnUsage,
 };
 use manyhands_core::{ApprovalId, ErrorCode, Timestamp, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
@@ -298,7 +298,11 @@ impl Desk<'_> {
     }
 }
 
-fn running_shape(running: Running, question: Option<ApprovalId>, now: Timestamp) -> SessionRunning {
+fn running_shape(
+    running: RunningTurn,
+    question: Option<ApprovalId>,
+    now: Timestamp,
+) -> SessionRunning {
     let calls = running.calls.into_iter().map(|call| {
         let (done, waits) = (call.done, call.approval.is_some());
         SessionRunningCall {
@@ -325,7 +329,7 @@ fn running_shape(running: Running, question: Option<ApprovalId>, now: Timestamp)
     }
 }
 
-fn waiting_shape(waiting: Waiting) -> WaitingInput {
+fn waiting_shape(waiting: QueuedInput) -> WaitingInput {
     WaitingInput {
         run_id: waiting.run_id,
         text: waiting.text,
@@ -483,7 +487,7 @@ impl Change {
 }
 
 /// A message as the wire says it; each result of a tool is one of its own.
-pub(super) fn said(kept: Kept) -> Vec<ChatMessage> {
+pub(super) fn said(kept: StoredMessage) -> Vec<ChatMessage> {
     let usage = kept.usage.as_ref().map(used);
     let mut all = messages(kept);
     if let Some(last) = all.last_mut() {
@@ -492,8 +496,8 @@ pub(super) fn said(kept: Kept) -> Vec<ChatMessage> {
     all
 }
 
-fn messages(kept: Kept) -> Vec<ChatMessage> {
-    let Kept {
+fn messages(kept: StoredMessage) -> Vec<ChatMessage> {
+    let StoredMessage {
         seq,
         at,
         message,

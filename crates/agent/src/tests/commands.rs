@@ -5,8 +5,8 @@ use manyhands_llm::{ErrorKind, Message, Thinking};
 use std::sync::Arc;
 
 use super::*;
-use crate::outside::Verdict;
-use crate::{CommandReply, Heard, Input, What};
+use crate::env::ApprovalDecision;
+use crate::{CommandReply, Input, ParsedMessage, TurnEvent};
 use manyhands_store::ApprovalScope;
 
 const LONG: &str = "A long answer that goes on and on. A long answer that goes on and on. A long answer that goes on and on. A long answer that goes on and on.";
@@ -41,19 +41,19 @@ impl Fixture {
         done.unwrap().expect("a command")
     }
 
-    async fn try_hear(&self, text: &str) -> Result<Heard, ToolError> {
+    async fn try_hear(&self, text: &str) -> Result<ParsedMessage, ToolError> {
         let key = key();
         self.minds.hear(&key, text, &Caller::gateway()).await
     }
 
-    async fn hear(&self, text: &str) -> Heard {
+    async fn hear(&self, text: &str) -> ParsedMessage {
         self.try_hear(text).await.unwrap()
     }
 
     /// Sends what a text means.
     async fn say_heard(&self, run: &str, text: &str) {
         match self.hear(text).await {
-            Heard::Message { input, .. } => drop(self.send_as(run, input, &owner()).await),
+            ParsedMessage::Message { input, .. } => drop(self.send_as(run, input, &owner()).await),
             other => panic!("{other:?}"),
         }
     }
@@ -61,16 +61,16 @@ impl Fixture {
 
 #[tokio::test]
 async fn new_and_reset_begin_anew_and_say_where_the_rest_is() {
-    let mut fixture = Fixture::new(vec![Line::Says("a"), Line::Says("b")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     let fresh = Fixture::done(fixture.command("/new").await);
-    assert_eq!(fresh, "a new session: nothing was said before");
+    assert_eq!(fresh, "new session; there were no messages to archive");
     for (run, word) in [("r1", "/reset"), ("r2", "/NEW")] {
         fixture.say(run, "hi").await;
         fixture.answer(run).await;
         let before = fixture.minds.get(&key()).await.unwrap();
         let said = Fixture::done(fixture.command(word).await);
         assert!(
-            said.starts_with("a new session; 2 messages are in archives/"),
+            said.starts_with("new session; 2 messages archived to archives/"),
             "{said}"
         );
         let after = fixture.minds.get(&key()).await.unwrap();
@@ -85,7 +85,7 @@ async fn new_and_reset_begin_anew_and_say_where_the_rest_is() {
 
 #[tokio::test]
 async fn stop_stops_what_runs_and_says_when_nothing_does() {
-    let mut fixture = Fixture::new(vec![Line::Hangs]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Hangs]).await;
     assert_eq!(
         fixture.command("/stop").await.response,
         "nothing is running"
@@ -93,15 +93,15 @@ async fn stop_stops_what_runs_and_says_when_nothing_does() {
     fixture.say("r1", "go").await;
     fixture.actor.hanging.notified().await;
     assert_eq!(fixture.command("/stop").await.response, "stopped");
-    assert_eq!(fixture.end("r1").await, What::Stopped);
+    assert_eq!(fixture.end("r1").await, TurnEvent::Stopped);
 }
 
 #[tokio::test]
 async fn status_shows_what_is_set_used_and_waited_for() {
     let lines = vec![
-        Line::Says("hello"),
-        Line::Calls(vec![("ask", "{}")]),
-        Line::Says("ok"),
+        ScriptedReply::Says("hello"),
+        ScriptedReply::Calls(vec![("ask", "{}")]),
+        ScriptedReply::Says("ok"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "hi").await;
@@ -120,27 +120,29 @@ async fn status_shows_what_is_set_used_and_waited_for() {
     }
     fixture.say("r2", "do it").await;
     fixture
-        .until(|event| matches!(event.what, What::Paused { .. }))
+        .until(|event| matches!(event.what, TurnEvent::Paused { .. }))
         .await;
     let (approval, tool) = fixture.minds.question(&key()).expect("a question");
     assert_eq!(tool, "ask");
     let status = Fixture::done(fixture.command("/status").await);
     assert!(status.contains(&format!("/approve {approval}")), "{status}");
-    assert!(status.contains("queue: one is running, 0 wait"), "{status}");
+    assert!(status.contains("queue: 1 running, 0 queued"), "{status}");
     fixture.tools.approved.notify_one();
-    fixture.until(|event| event.what == What::Resumed).await;
+    fixture
+        .until(|event| event.what == TurnEvent::Resumed)
+        .await;
     assert_eq!(fixture.minds.question(&key()), None);
     assert_eq!(fixture.answer("r2").await, "ok");
 }
 
 #[tokio::test]
 async fn model_and_think_choose_for_the_chat_and_go_back() {
-    let mut fixture = Fixture::new(vec![Line::Says("a"), Line::Says("b")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     assert_eq!(fixture.command("/model").await.response, "test/actor");
     let set = fixture.command("/model test/other").await;
-    assert_eq!(set.response, "model: test/other (chosen in this chat)");
+    assert_eq!(set.response, "model: test/other (set in this chat)");
     let set = fixture.command("/think HIGH").await;
-    assert_eq!(set.response, "thinking: high (chosen in this chat)");
+    assert_eq!(set.response, "thinking: high (set in this chat)");
     for wrong in ["/model nonsense", "/model nobody/x", "/think hard"] {
         let refused = fixture.command(wrong).await;
         assert!(refused.error.is_some(), "{wrong}: {refused:?}");
@@ -166,7 +168,7 @@ async fn model_and_think_choose_for_the_chat_and_go_back() {
 
 #[tokio::test]
 async fn directives_count_for_one_message() {
-    let mut fixture = Fixture::new(vec![Line::Says("a"), Line::Says("b")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     fixture
         .say_heard("r1", "/t:low /m:test/big what is it?")
         .await;
@@ -181,7 +183,7 @@ async fn directives_count_for_one_message() {
     assert_eq!((asked.model, asked.thinking), (None, None));
     assert_eq!(asked.messages[2], Message::user("/usr/bin is what?"));
     match fixture.hear("/t:high").await {
-        Heard::OnlyDirectives { directives, .. } => {
+        ParsedMessage::OnlyDirectives { directives, .. } => {
             assert_eq!(directives.thinking, Some(Thinking::High));
         }
         other => panic!("{other:?}"),
@@ -194,9 +196,9 @@ async fn directives_count_for_one_message() {
 #[tokio::test]
 async fn what_was_said_with_directives_is_a_turn_of_its_own() {
     let lines = vec![
-        Line::Calls(vec![("wait", "{}")]),
-        Line::Says("one"),
-        Line::Says("two"),
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("one"),
+        ScriptedReply::Says("two"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "first").await;
@@ -211,11 +213,11 @@ async fn what_was_said_with_directives_is_a_turn_of_its_own() {
 #[tokio::test]
 async fn compact_summarises_or_keeps_the_last() {
     let lines = vec![
-        Line::Says(LONG),
-        Line::Says(LONG),
-        Line::Fails(ErrorKind::Refused),
-        Line::Says("They spoke at length."),
-        Line::Says("third"),
+        ScriptedReply::Says(LONG),
+        ScriptedReply::Says(LONG),
+        ScriptedReply::Fails(ErrorKind::Refused),
+        ScriptedReply::Says("They spoke at length."),
+        ScriptedReply::Says("third"),
     ];
     let mut fixture = Fixture::new(lines).await;
     for run in ["r1", "r2"] {
@@ -227,8 +229,11 @@ async fn compact_summarises_or_keeps_the_last() {
     assert!(failed.error.unwrap().contains("nothing was changed"));
     assert_eq!(fixture.messages().await.len(), 4);
     let said = Fixture::done(fixture.command("/compact").await);
-    assert!(said.starts_with("2 messages are in archives/"), "{said}");
-    assert!(said.ends_with("2 stay, after a summary"), "{said}");
+    assert!(
+        said.starts_with("2 messages archived to archives/"),
+        "{said}"
+    );
+    assert!(said.ends_with("2 remain, after a summary"), "{said}");
     let messages = fixture.messages().await;
     assert_eq!(messages.len(), 3);
     let summary = serde_json::to_string(&messages[0]).unwrap();
@@ -236,10 +241,13 @@ async fn compact_summarises_or_keeps_the_last() {
     fixture.say("r3", "go on").await;
     assert_eq!(fixture.answer("r3").await, "third");
     let said = Fixture::done(fixture.command("/compact 2").await);
-    assert!(said.starts_with("3 messages are in archives/"), "{said}");
+    assert!(
+        said.starts_with("3 messages archived to archives/"),
+        "{said}"
+    );
     assert_eq!(fixture.messages().await.len(), 2);
     let said = Fixture::done(fixture.command("/compact 50").await);
-    assert_eq!(said, "nothing was left out; there are 2 messages");
+    assert_eq!(said, "nothing to archive; 2 messages");
     for wrong in ["/compact 0", "/compact all"] {
         assert!(fixture.command(wrong).await.error.is_some(), "{wrong}");
     }
@@ -248,10 +256,10 @@ async fn compact_summarises_or_keeps_the_last() {
 #[tokio::test]
 async fn a_message_that_comes_while_a_summary_is_made_waits_for_it() {
     let lines = vec![
-        Line::Says(LONG),
-        Line::Says(LONG),
-        Line::Hangs,
-        Line::Says("after"),
+        ScriptedReply::Says(LONG),
+        ScriptedReply::Says(LONG),
+        ScriptedReply::Hangs,
+        ScriptedReply::Says("after"),
     ];
     let mut fixture = Fixture::new(lines).await;
     for run in ["r1", "r2"] {
@@ -282,24 +290,30 @@ async fn only_the_owner_answers_what_waits_and_names_it() {
     for unnamed in ["/approve", "/deny", "/approve a1 forever"] {
         assert!(fixture.command(unnamed).await.error.is_some(), "{unnamed}");
     }
-    assert!(fixture.house.decided.lock().unwrap().is_empty());
+    assert!(fixture.env.decided.lock().unwrap().is_empty());
     Fixture::done(fixture.command("/approve a1").await);
     Fixture::done(fixture.command("/deny a2").await);
     Fixture::done(fixture.command("/approve a3 conversation").await);
     Fixture::done(fixture.command("/approve a4 always").await);
     Fixture::done(fixture.command("/deny a5 use the test server").await);
-    let decided = fixture.house.decided.lock().unwrap().clone();
+    let decided = fixture.env.decided.lock().unwrap().clone();
     let expected = [
-        ("a1".to_owned(), Verdict::Approve(ApprovalScope::Once)),
-        ("a2".to_owned(), Verdict::Deny(None)),
+        (
+            "a1".to_owned(),
+            ApprovalDecision::Approve(ApprovalScope::Once),
+        ),
+        ("a2".to_owned(), ApprovalDecision::Deny(None)),
         (
             "a3".to_owned(),
-            Verdict::Approve(ApprovalScope::Conversation),
+            ApprovalDecision::Approve(ApprovalScope::Conversation),
         ),
-        ("a4".to_owned(), Verdict::Approve(ApprovalScope::Always)),
+        (
+            "a4".to_owned(),
+            ApprovalDecision::Approve(ApprovalScope::Always),
+        ),
         (
             "a5".to_owned(),
-            Verdict::Deny(Some("use the test server".to_owned())),
+            ApprovalDecision::Deny(Some("use the test server".to_owned())),
         ),
     ];
     assert_eq!(decided, expected);
@@ -311,7 +325,7 @@ async fn an_unknown_word_is_an_error_and_reaches_no_model() {
     let reply = fixture.command("/statsu").await;
     assert_eq!(reply.command, "statsu");
     let error = reply.error.unwrap();
-    assert_eq!(error, "there is no command /statsu; did you mean /status?");
+    assert_eq!(error, "unknown command /statsu; did you mean /status?");
     assert!(reply.response.contains("/help"));
     let help = Fixture::done(fixture.command("/help").await);
     assert!(help.contains("/compact [N]"), "{help}");
@@ -321,11 +335,11 @@ async fn an_unknown_word_is_an_error_and_reaches_no_model() {
 #[tokio::test]
 async fn how_a_turn_ended_can_be_asked_afterwards() {
     let lines = vec![
-        Line::Says("done"),
-        Line::Fails(ErrorKind::Refused),
-        Line::Hangs,
-        Line::Calls(vec![("wait", "{}")]),
-        Line::Says("both"),
+        ScriptedReply::Says("done"),
+        ScriptedReply::Fails(ErrorKind::Refused),
+        ScriptedReply::Hangs,
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("both"),
     ];
     let mut fixture = Fixture::new(lines).await;
     for run in ["r1", "r2"] {
@@ -339,9 +353,9 @@ async fn how_a_turn_ended_can_be_asked_afterwards() {
     let again = fixture.send_as("r3", Input::text("go"), &owner()).await;
     assert!(again.repeated && !again.queued, "{again:?}");
     fixture.minds.stop(&key());
-    assert_eq!(fixture.end("r3").await, What::Stopped);
+    assert_eq!(fixture.end("r3").await, TurnEvent::Stopped);
     let ended = fixture.minds.ended(&sent.turn).await.unwrap();
-    assert_eq!(ended, Some(What::Stopped));
+    assert_eq!(ended, Some(TurnEvent::Stopped));
     fixture.say("r4", "first").await;
     fixture.tools.waiting.notified().await;
     let merged = fixture.say("r5", "second").await;

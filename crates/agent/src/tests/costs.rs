@@ -1,20 +1,20 @@
 use std::time::Duration;
 
 use super::*;
-use crate::{Spoken, TurnUsage, What};
+use crate::{SessionMessage, TurnEvent, TurnUsage};
 
 impl Fixture {
     /// What is said of costs: the number of the message, and what it says.
     async fn costs(&self, before: i64, limit: u32) -> Vec<(i64, TurnUsage)> {
         let said = self.minds.before(&key(), before, limit).await.unwrap();
-        let cost = |one: Spoken| Some((one.seq, one.usage?));
+        let cost = |one: SessionMessage| Some((one.seq, one.usage?));
         said.into_iter().filter_map(cost).collect()
     }
 }
 
-fn told(end: What) -> TurnUsage {
+fn told(end: TurnEvent) -> TurnUsage {
     match end {
-        What::Final { usage, .. } => usage,
+        TurnEvent::Final { usage, .. } => usage,
         other => panic!("{other:?}"),
     }
 }
@@ -22,9 +22,9 @@ fn told(end: What) -> TurnUsage {
 #[tokio::test]
 async fn what_a_turn_cost_and_took_is_in_the_history_as_it_was_told() {
     let lines = vec![
-        Line::Calls(vec![("wait", "{}")]),
-        Line::Says("one"),
-        Line::Says("two"),
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("one"),
+        ScriptedReply::Says("two"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "first").await;
@@ -67,7 +67,10 @@ async fn what_a_turn_cost_and_took_is_in_the_history_as_it_was_told() {
 
 #[tokio::test]
 async fn what_was_said_meanwhile_is_part_of_the_turn_that_took_it_in() {
-    let lines = vec![Line::Calls(vec![("wait", "{}")]), Line::Says("both")];
+    let lines = vec![
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("both"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "first").await;
     fixture.tools.waiting.notified().await;
@@ -81,17 +84,17 @@ async fn what_was_said_meanwhile_is_part_of_the_turn_that_took_it_in() {
 #[tokio::test]
 async fn a_stopped_turn_says_what_it_cost_and_one_without_a_reply_says_nothing() {
     let lines = vec![
-        Line::Calls(vec![("wait", "{}")]),
-        Line::Fails(manyhands_llm::ErrorKind::Auth),
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Fails(manyhands_llm::ErrorKind::Auth),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "go").await;
     fixture.tools.waiting.notified().await;
     fixture.minds.stop(&key());
-    assert_eq!(fixture.end("r1").await, What::Stopped);
+    assert_eq!(fixture.end("r1").await, TurnEvent::Stopped);
     fixture.until_idle().await;
     fixture.say("r2", "go on").await;
-    assert!(matches!(fixture.end("r2").await, What::Error(_)));
+    assert!(matches!(fixture.end("r2").await, TurnEvent::Error(_)));
     let costs = fixture.costs(i64::MAX, 50).await;
     assert_eq!(costs.len(), 1, "{costs:?}");
     assert_eq!(costs[0].1.replies, 1);
@@ -100,7 +103,11 @@ async fn a_stopped_turn_says_what_it_cost_and_one_without_a_reply_says_nothing()
 #[tokio::test]
 async fn a_conversation_made_shorter_says_each_cost_once_and_not_that_of_the_summary() {
     let long: &'static str = Box::leak("word ".repeat(400).into_boxed_str());
-    let lines = vec![Line::Says(long), Line::Says(long), Line::Says("brief")];
+    let lines = vec![
+        ScriptedReply::Says(long),
+        ScriptedReply::Says(long),
+        ScriptedReply::Says("brief"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     for run in ["r1", "r2"] {
         fixture.say(run, "hi").await;

@@ -12,15 +12,16 @@ use manyhands_core::{
     Outcome, Timestamp, ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Cost, Delta, Message, ModelError, ModelRequest, Reply, ReplyBlock, StopReason,
-    ToolCall, Usage,
+    Arguments, Cost, Delta, Message, ModelError, Reply, ReplyBlock, ModelRequest, StopReason, ToolCall,
+    Usage,
 };
 use manyhands_store::{Store, TurnState};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::fixture::{Named, check_pairs, key, owner};
-use crate::outside::{House, LocalTime, Origin, SkillNote, Think};
+use super::fixture::{NamedTool, check_pairs, key, owner};
+use crate::env::{AgentEnv, LocalTime, ModelClient, SkillNote};
+use crate::origin::Origin;
 use crate::{AgentSettings, Input, MindParts, Minds, TurnLimits};
 
 /// A clock that stops the process, so to speak, when it has been looked at often enough.
@@ -69,16 +70,16 @@ impl Clock for Fuse {
 }
 
 /// What was really done, by whichever process.
-type World = Arc<Mutex<BTreeMap<String, u32>>>;
+type CallCounts = Arc<Mutex<BTreeMap<String, u32>>>;
 
-struct Body {
-    world: World,
+struct ScriptedTool {
+    world: CallCounts,
     catalogue: Arc<Catalogue>,
     fuse: Arc<Fuse>,
 }
 
 #[async_trait]
-impl Invoke for Body {
+impl Invoke for ScriptedTool {
     async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError> {
         if let Some(witness) = &request.witness {
             witness.starts().await?;
@@ -120,7 +121,7 @@ fn call(deed: u32) -> ReplyBlock {
 }
 
 #[async_trait]
-impl Think for Steady {
+impl ModelClient for Steady {
     async fn reply(
         &self,
         request: &ModelRequest,
@@ -155,11 +156,11 @@ impl Think for Steady {
     }
 }
 
-struct PlainHouse(CancellationToken);
+struct PlainEnv(CancellationToken);
 
 #[async_trait]
-impl House for PlainHouse {
-    fn models(&self) -> Arc<dyn Think> {
+impl AgentEnv for PlainEnv {
+    fn models(&self) -> Arc<dyn ModelClient> {
         Arc::new(Steady)
     }
     fn agent(&self, id: &AgentId) -> Option<AgentSettings> {
@@ -197,7 +198,7 @@ impl House for PlainHouse {
 /// One life of the process: opens the home, goes on with what is there, asks what was not yet
 /// acknowledged, and works until everything is answered or the fuse has burnt. Answers with
 /// whether all was done.
-fn live(home: &std::path::Path, world: &World, fuse: &Arc<Fuse>) -> bool {
+fn live(home: &std::path::Path, world: &CallCounts, fuse: &Arc<Fuse>) -> bool {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -211,16 +212,16 @@ fn live(home: &std::path::Path, world: &World, fuse: &Arc<Fuse>) -> bool {
         let store = Store::open(&path, calm, ids.clone(), None).await.unwrap();
         let mut catalogue = Catalogue::default();
         let spec = ToolSpec::new("act", "test").effects(Effects::WRITES);
-        catalogue.add(Arc::new(Named(spec))).unwrap();
+        catalogue.add(Arc::new(NamedTool(spec))).unwrap();
         let minds = Minds::new(MindParts {
             sessions: store.sessions().clone(),
             blobs: store.blobs().clone(),
-            path: Arc::new(Body {
+            path: Arc::new(ScriptedTool {
                 world,
                 catalogue: Arc::new(catalogue),
                 fuse: fuse_in.clone(),
             }),
-            house: Arc::new(PlainHouse(CancellationToken::new())),
+            env: Arc::new(PlainEnv(CancellationToken::new())),
             clock: fuse_in,
             ids,
         });
@@ -249,7 +250,7 @@ fn live(home: &std::path::Path, world: &World, fuse: &Arc<Fuse>) -> bool {
     all_done
 }
 
-fn look_at(home: &std::path::Path, world: &World, died_at: usize) {
+fn look_at(home: &std::path::Path, world: &CallCounts, died_at: usize) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let ids = Ids::new(Arc::new(ManualClock::at(Timestamp(5))), Arc::new(OsEntropy));
@@ -299,7 +300,7 @@ fn sweep(first: usize, step: usize) -> usize {
         // In memory where there is such a folder: a process dies here, not a disk.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let folder = folder.unwrap();
-        let (home, world) = (folder.path().join("home"), World::default());
+        let (home, world) = (folder.path().join("home"), CallCounts::default());
         let fuse = Arc::new(Fuse::new(burns_at));
         let survived = live(&home, &world, &fuse);
         if !survived {

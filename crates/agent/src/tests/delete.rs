@@ -3,10 +3,10 @@ use manyhands_core::{Clock as _, ErrorCode};
 use manyhands_store::object_store::path::Path;
 
 use super::*;
-use crate::{FailureKind, Gone, Minds, What};
+use crate::{DeletedSession, FailureKind, Minds, TurnEvent};
 
 /// Deletes the session.
-async fn delete(minds: &Minds) -> Gone {
+async fn delete(minds: &Minds) -> DeletedSession {
     let closed = minds.close(&key()).await.unwrap();
     closed.delete().await.unwrap()
 }
@@ -32,9 +32,9 @@ impl Fixture {
 #[tokio::test]
 async fn everything_that_was_said_goes_with_its_archives_and_is_not_found_by_words() {
     let lines = vec![
-        Line::Says("about kettles"),
-        Line::Says("more kettles"),
-        Line::Says("anew"),
+        ScriptedReply::Says("about kettles"),
+        ScriptedReply::Says("more kettles"),
+        ScriptedReply::Says("anew"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "kettle").await;
@@ -46,7 +46,9 @@ async fn everything_that_was_said_goes_with_its_archives_and_is_not_found_by_wor
     assert_eq!(fixture.archives().await.len(), 1);
     let gone = delete(&fixture.minds).await;
     assert_eq!((gone.messages, gone.archives, gone.questions), (4, 1, 0));
-    let told = fixture.until(|event| event.what == What::Deleted).await;
+    let told = fixture
+        .until(|event| event.what == TurnEvent::Deleted)
+        .await;
     assert_eq!(told.session, key());
     assert_eq!(fixture.found("kettle").await, 0);
     assert_eq!(fixture.archives().await, [""; 0]);
@@ -68,15 +70,15 @@ async fn everything_that_was_said_goes_with_its_archives_and_is_not_found_by_wor
 
 #[tokio::test]
 async fn what_runs_is_stopped_and_what_waits_is_told_why_it_has_no_answer() {
-    let lines = vec![Line::Hangs, Line::Says("anew")];
+    let lines = vec![ScriptedReply::Hangs, ScriptedReply::Says("anew")];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "first").await;
     fixture.actor.hanging.notified().await;
     fixture.say("r2", "second").await;
     delete(&fixture.minds).await;
-    assert_eq!(fixture.end("r1").await, What::Stopped);
+    assert_eq!(fixture.end("r1").await, TurnEvent::Stopped);
     match fixture.end("r2").await {
-        What::Error(failure) => {
+        TurnEvent::Error(failure) => {
             assert_eq!(failure.kind, FailureKind::Forbidden);
             assert_eq!(failure.text, "the conversation was deleted");
         }
@@ -90,7 +92,8 @@ async fn what_runs_is_stopped_and_what_waits_is_told_why_it_has_no_answer() {
 
 #[tokio::test]
 async fn what_is_said_while_it_is_deleted_begins_a_new_one() {
-    let mut fixture = Fixture::new(vec![Line::Says("one"), Line::Says("two")]).await;
+    let mut fixture =
+        Fixture::new(vec![ScriptedReply::Says("one"), ScriptedReply::Says("two")]).await;
     fixture.say("r1", "first").await;
     fixture.answer("r1").await;
     let closed = fixture.minds.close(&key()).await.unwrap();
@@ -104,7 +107,8 @@ async fn what_is_said_while_it_is_deleted_begins_a_new_one() {
 
 #[tokio::test]
 async fn a_session_that_was_only_closed_stays() {
-    let mut fixture = Fixture::new(vec![Line::Says("one"), Line::Says("two")]).await;
+    let mut fixture =
+        Fixture::new(vec![ScriptedReply::Says("one"), ScriptedReply::Says("two")]).await;
     fixture.say("r1", "first").await;
     fixture.answer("r1").await;
     drop(fixture.minds.close(&key()).await.unwrap());
@@ -115,7 +119,7 @@ async fn a_session_that_was_only_closed_stays() {
 
 #[tokio::test]
 async fn archives_that_a_crash_left_are_not_remembered_and_go_after_the_start() {
-    let mut fixture = Fixture::new(vec![Line::Says("about kettles")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("about kettles")]).await;
     fixture.say("r1", "kettle").await;
     fixture.answer("r1").await;
     fixture.minds.reset(&key()).await.unwrap();
@@ -135,7 +139,7 @@ async fn archives_that_a_crash_left_are_not_remembered_and_go_after_the_start() 
 
 #[tokio::test]
 async fn two_who_delete_at_once_are_one_that_does_and_one_that_finds_nothing() {
-    let mut fixture = Fixture::new(vec![Line::Says("one")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("one")]).await;
     fixture.say("r1", "first").await;
     fixture.answer("r1").await;
     let both = || async {

@@ -9,22 +9,23 @@ use manyhands_core::{
     ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
-    StopReason, ToolCall, Usage,
+    Arguments, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, ModelRequest, StopReason,
+    ToolCall, Usage,
 };
-use manyhands_store::{Store, TranscriptEntry};
+use manyhands_store::{TranscriptEntry, Store};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::outside::{House, LocalTime, Origin, SkillNote, Think, Verdict};
+use crate::env::{AgentEnv, ApprovalDecision, LocalTime, ModelClient, SkillNote};
+use crate::origin::Origin;
 use crate::{
-    AgentSettings, ChatEvent, Input, Listener, MindParts, Minds, Sent, SessionKey, TurnLimits,
-    What, Whose,
+    AgentSettings, ChatEvent, ChatListener, Input, InputReceipt, MindParts, Minds, SessionKey,
+    Subscription, TurnEvent, TurnLimits,
 };
 
 /// What the model does when it is asked.
-pub(super) enum Line {
+pub(super) enum ScriptedReply {
     /// Says this.
     Says(&'static str),
     /// Says this, and would say more.
@@ -44,7 +45,7 @@ pub(super) enum Line {
 /// A model that follows its lines, and remembers what it was asked.
 #[derive(Default)]
 pub(super) struct Actor {
-    pub(super) lines: Mutex<VecDeque<Line>>,
+    pub(super) lines: Mutex<VecDeque<ScriptedReply>>,
     pub(super) asked: Mutex<Vec<ModelRequest>>,
     /// Fires when it begins to hang.
     pub(super) hanging: Notify,
@@ -55,7 +56,7 @@ fn model() -> manyhands_llm::ModelId {
 }
 
 #[async_trait]
-impl Think for Actor {
+impl ModelClient for Actor {
     async fn reply(
         &self,
         request: &ModelRequest,
@@ -72,11 +73,11 @@ impl Think for Actor {
         };
         let mut cut = false;
         let content = match line {
-            Some(Line::Cut(text)) => {
+            Some(ScriptedReply::Cut(text)) => {
                 cut = true;
                 vec![ReplyBlock::text(text)]
             }
-            Some(Line::Twins(first, second)) => {
+            Some(ScriptedReply::Twins(first, second)) => {
                 let call = |(name, raw): (&str, &str)| {
                     ReplyBlock::Call(ToolCall {
                         id: "twin".to_owned(),
@@ -88,11 +89,11 @@ impl Think for Actor {
                 vec![call(first), call(second)]
             }
             None => vec![ReplyBlock::text("(no more lines)")],
-            Some(Line::Says(text)) => {
+            Some(ScriptedReply::Says(text)) => {
                 on(Delta::Text(text.to_owned()));
                 vec![ReplyBlock::text(text)]
             }
-            Some(Line::Calls(calls)) => {
+            Some(ScriptedReply::Calls(calls)) => {
                 let step = self.asked.lock().unwrap().len();
                 let call = |(at, (name, raw)): (usize, (&str, &str))| {
                     ReplyBlock::Call(ToolCall {
@@ -104,9 +105,9 @@ impl Think for Actor {
                 };
                 calls.into_iter().enumerate().map(call).collect()
             }
-            Some(Line::Fails(kind)) => return Err(failed(kind)),
-            Some(Line::Panics) => panics(),
-            Some(Line::Hangs) => {
+            Some(ScriptedReply::Fails(kind)) => return Err(failed(kind)),
+            Some(ScriptedReply::Panics) => panics(),
+            Some(ScriptedReply::Hangs) => {
                 self.hanging.notify_one();
                 cancel.cancelled().await;
                 return Err(failed(ErrorKind::Cancelled));
@@ -141,10 +142,10 @@ fn panics() -> ! {
     std::panic::resume_unwind(Box::new("as told, with a secret-detail"))
 }
 
-pub(super) struct Named(pub(super) ToolSpec);
+pub(super) struct NamedTool(pub(super) ToolSpec);
 
 #[async_trait]
-impl Tool for Named {
+impl Tool for NamedTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -190,7 +191,7 @@ impl Tools {
         ] {
             if name != missing {
                 let spec = ToolSpec::new(name, "test").effects(effects);
-                catalogue.add(Arc::new(Named(spec))).unwrap();
+                catalogue.add(Arc::new(NamedTool(spec))).unwrap();
             }
         }
         Arc::new(catalogue)
@@ -271,17 +272,17 @@ impl Invoke for Tools {
     }
 }
 
-pub(super) struct TestHouse {
+pub(super) struct TestEnv {
     pub(super) actor: Arc<Actor>,
     pub(super) limits: Mutex<TurnLimits>,
     pub(super) files: Mutex<Vec<(&'static str, &'static str)>>,
-    pub(super) decided: Mutex<Vec<(String, Verdict)>>,
+    pub(super) decided: Mutex<Vec<(String, ApprovalDecision)>>,
     stopping: CancellationToken,
 }
 
 #[async_trait]
-impl House for TestHouse {
-    fn models(&self) -> Arc<dyn Think> {
+impl AgentEnv for TestEnv {
+    fn models(&self) -> Arc<dyn ModelClient> {
         self.actor.clone()
     }
 
@@ -302,7 +303,7 @@ impl House for TestHouse {
         &self,
         _: &Caller,
         approval: &str,
-        verdict: Verdict,
+        verdict: ApprovalDecision,
     ) -> Result<String, ToolError> {
         self.decided
             .lock()
@@ -365,12 +366,12 @@ impl House for TestHouse {
 
 pub(super) struct Fixture {
     pub(super) minds: Minds,
-    pub(super) house: Arc<TestHouse>,
+    pub(super) env: Arc<TestEnv>,
     pub(super) actor: Arc<Actor>,
     pub(super) tools: Arc<Tools>,
     pub(super) clock: Arc<ManualClock>,
     pub(super) store: Store,
-    pub(super) events: Listener,
+    pub(super) events: ChatListener,
     home: tempfile::TempDir,
 }
 
@@ -393,12 +394,12 @@ pub(super) fn key() -> SessionKey {
 }
 
 impl Fixture {
-    pub(super) async fn new(lines: Vec<Line>) -> Self {
+    pub(super) async fn new(lines: Vec<ScriptedReply>) -> Self {
         let home = tempfile::tempdir().unwrap();
         Self::on(home, lines).await
     }
 
-    async fn on(home: tempfile::TempDir, lines: Vec<Line>) -> Self {
+    async fn on(home: tempfile::TempDir, lines: Vec<ScriptedReply>) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp(1_794_700_000_000)));
         let ids = Ids::new(clock.clone(), Arc::new(manyhands_core::OsEntropy));
         let path = home.path().join("home");
@@ -410,7 +411,7 @@ impl Fixture {
             ..Actor::default()
         });
         let tools = Arc::new(Tools::new());
-        let house = Arc::new(TestHouse {
+        let env = Arc::new(TestEnv {
             actor: actor.clone(),
             limits: Mutex::default(),
             files: Mutex::default(),
@@ -421,14 +422,14 @@ impl Fixture {
             sessions: store.sessions().clone(),
             blobs: store.blobs().clone(),
             path: tools.clone(),
-            house: house.clone(),
+            env: env.clone(),
             clock: clock.clone(),
             ids,
         });
         Self {
-            events: minds.listen(Whose::All),
+            events: minds.listen(Subscription::All),
             minds,
-            house,
+            env,
             actor,
             tools,
             clock,
@@ -438,20 +439,20 @@ impl Fixture {
     }
 
     /// Stops as a closing house does, and starts again with other lines.
-    pub(super) async fn restart(self, lines: Vec<Line>) -> Self {
-        self.house.stopping.cancel();
+    pub(super) async fn restart(self, lines: Vec<ScriptedReply>) -> Self {
+        self.env.stopping.cancel();
         self.minds.rest().await;
         self.store.close().await.unwrap();
         let Self { home, .. } = self;
         Self::on(home, lines).await
     }
 
-    pub(super) async fn say(&self, run: &str, text: &str) -> Sent {
+    pub(super) async fn say(&self, run: &str, text: &str) -> InputReceipt {
         let input = Input::text(text);
         self.send_as(run, input, &owner()).await
     }
 
-    pub(super) async fn send_as(&self, run: &str, input: Input, origin: &Origin) -> Sent {
+    pub(super) async fn send_as(&self, run: &str, input: Input, origin: &Origin) -> InputReceipt {
         let run = Some(run.to_owned());
         self.minds.send(&key(), run, input, origin).await.unwrap()
     }
@@ -479,7 +480,7 @@ impl Fixture {
     }
 
     /// How a run ends.
-    pub(super) async fn end(&mut self, run: &str) -> What {
+    pub(super) async fn end(&mut self, run: &str) -> TurnEvent {
         let event = self
             .until(|event| event.run_id == run && event.what.is_end())
             .await;
@@ -488,7 +489,7 @@ impl Fixture {
 
     pub(super) async fn answer(&mut self, run: &str) -> String {
         match self.end(run).await {
-            What::Final { text, .. } => text,
+            TurnEvent::Final { text, .. } => text,
             other => panic!("{other:?}"),
         }
     }

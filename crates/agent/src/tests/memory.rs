@@ -3,7 +3,7 @@ use manyhands_llm::ErrorKind;
 use manyhands_store::MemoryScope;
 
 use super::*;
-use crate::{Input, Origin, Recollection, SessionKey, What};
+use crate::{Input, MemoryResults, Origin, SessionKey, TurnEvent};
 
 const LONG: &str = "An answer about a samovar that goes on and on. An answer that goes on and on. An answer that goes on and on. An answer that goes on and on.";
 
@@ -15,13 +15,13 @@ fn of(agent: &str) -> MemoryScope {
     }
 }
 
-async fn recall(fixture: &Fixture, question: &str, agent: &str) -> Recollection {
+async fn recall(fixture: &Fixture, question: &str, agent: &str) -> MemoryResults {
     let found = fixture.minds.search(question, &of(agent), 10).await;
     found.unwrap()
 }
 
 /// Where and by whom something was said.
-fn places(found: &Recollection) -> Vec<(&str, &str)> {
+fn places(found: &MemoryResults) -> Vec<(&str, &str)> {
     let found = found.found.iter();
     let found = found.map(|one| (one.source, one.role.as_deref().unwrap_or("")));
     let mut found: Vec<_> = found.collect();
@@ -31,7 +31,7 @@ fn places(found: &Recollection) -> Vec<(&str, &str)> {
 
 #[tokio::test]
 async fn what_was_just_said_is_found_and_stays_found_after_a_reset() {
-    let mut fixture = Fixture::new(vec![Line::Says("A teapot is a pot for tea.")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("A teapot is a pot for tea.")]).await;
     fixture.say("r1", "what is a teapot?").await;
     fixture.answer("r1").await;
     let found = recall(&fixture, "teapots", "main").await;
@@ -55,11 +55,11 @@ async fn what_was_just_said_is_found_and_stays_found_after_a_reset() {
 #[tokio::test]
 async fn a_summary_hides_nothing_and_doubles_nothing() {
     let lines = vec![
-        Line::Says(LONG),
-        Line::Says(LONG),
-        Line::Fails(ErrorKind::ContextOverflow),
-        Line::Says("They spoke of a samovar."),
-        Line::Says("fits now"),
+        ScriptedReply::Says(LONG),
+        ScriptedReply::Says(LONG),
+        ScriptedReply::Fails(ErrorKind::ContextOverflow),
+        ScriptedReply::Says("They spoke of a samovar."),
+        ScriptedReply::Says("fits now"),
     ];
     let mut fixture = Fixture::new(lines).await;
     for run in ["r1", "r2"] {
@@ -75,7 +75,11 @@ async fn a_summary_hides_nothing_and_doubles_nothing() {
 
 #[tokio::test]
 async fn what_was_not_read_before_a_stop_is_read_after_the_start() {
-    let mut fixture = Fixture::new(vec![Line::Says("about kettles"), Line::Says("ok")]).await;
+    let mut fixture = Fixture::new(vec![
+        ScriptedReply::Says("about kettles"),
+        ScriptedReply::Says("ok"),
+    ])
+    .await;
     fixture.say("r1", "kettle").await;
     fixture.answer("r1").await;
     fixture.minds.reset(&key()).await.unwrap();
@@ -95,7 +99,7 @@ async fn what_was_not_read_before_a_stop_is_read_after_the_start() {
     ];
     assert_eq!(places(&after), expect);
     let said = "2026-11-14";
-    let when = |one: &crate::Remembered| one.at.starts_with(said);
+    let when = |one: &crate::MemoryHit| one.at.starts_with(said);
     assert!(
         after.found.iter().all(when),
         "the times they were said: {after:?}"
@@ -126,7 +130,11 @@ async fn a_question_needs_a_word_and_has_an_end() {
 
 #[tokio::test]
 async fn messages_before_the_floor_are_not_shown_among_the_last() {
-    let lines = vec![Line::Says("one"), Line::Says("two"), Line::Says("three")];
+    let lines = vec![
+        ScriptedReply::Says("one"),
+        ScriptedReply::Says("two"),
+        ScriptedReply::Says("three"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     for run in ["r1", "r2", "r3"] {
         fixture.say(run, run).await;
@@ -152,7 +160,10 @@ async fn quiet(fixture: &Fixture, key: &SessionKey) {
 
 #[tokio::test]
 async fn sessions_of_sub_agents_go_after_their_time_and_what_was_said_stays() {
-    let lines = vec![Line::Says("a porcelain answer"), Line::Says("main")];
+    let lines = vec![
+        ScriptedReply::Says("a porcelain answer"),
+        ScriptedReply::Says("main"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     let minds = fixture.minds.clone();
     let sub = minds.sub_session(key().agent(), "a task").await.unwrap();
@@ -160,7 +171,7 @@ async fn sessions_of_sub_agents_go_after_their_time_and_what_was_said_stays() {
         .ask(&sub, Input::text("porcelain?"), &owner())
         .await
         .unwrap();
-    asked.answer(&mut |_: &What| {}).await.unwrap();
+    asked.answer(&mut |_: &TurnEvent| {}).await.unwrap();
     fixture.say("r1", "porcelain too").await;
     fixture.answer("r1").await;
     quiet(&fixture, &sub).await;
@@ -191,10 +202,10 @@ async fn sessions_of_sub_agents_go_after_their_time_and_what_was_said_stays() {
 #[tokio::test]
 async fn what_a_sub_agent_waits_for_is_told_where_it_was_asked() {
     let lines = vec![
-        Line::Calls(vec![("wait", "{}")]),
-        Line::Calls(vec![("ask", "{}")]),
-        Line::Says("the sub is done"),
-        Line::Says("done"),
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Calls(vec![("ask", "{}")]),
+        ScriptedReply::Says("the sub is done"),
+        ScriptedReply::Says("done"),
     ];
     let mut fixture = Fixture::new(lines).await;
     let minds = fixture.minds.clone();
@@ -209,7 +220,7 @@ async fn what_a_sub_agent_waits_for_is_told_where_it_was_asked() {
         .ask(&sub, Input::text("do it"), &origin)
         .await
         .unwrap();
-    let is_paused = |event: &crate::ChatEvent| matches!(event.what, What::Paused { .. });
+    let is_paused = |event: &crate::ChatEvent| matches!(event.what, TurnEvent::Paused { .. });
     let own = fixture.until(is_paused).await;
     assert_eq!(own.session, sub);
     let above = fixture.until(is_paused).await;
@@ -223,10 +234,11 @@ async fn what_a_sub_agent_waits_for_is_told_where_it_was_asked() {
         "/status and /approve know of it"
     );
     fixture.tools.approved.notify_one();
-    let resumed = |event: &crate::ChatEvent| event.what == What::Resumed && event.session == key();
+    let resumed =
+        |event: &crate::ChatEvent| event.what == TurnEvent::Resumed && event.session == key();
     fixture.until(resumed).await;
     assert!(minds.question(&key()).is_none());
-    asked.answer(&mut |_: &What| {}).await.unwrap();
+    asked.answer(&mut |_: &TurnEvent| {}).await.unwrap();
     fixture.tools.go.notify_one();
     assert_eq!(fixture.answer("r1").await, "done");
 }

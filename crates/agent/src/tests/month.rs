@@ -16,7 +16,7 @@ use manyhands_store::{Store, TurnState};
 
 use super::fixture::owner;
 use crate::{Input, MindParts, Minds, Origin, SessionKey};
-use world::{DAY, Day, MonthHouse, Plan, QUEUED, World, is_of_stranger};
+use world::{DAY, Day, MonthEnv, QUEUED, SimulatedWorld, TaskPlan, is_of_stranger};
 
 const SEED: u64 = 20_261_115;
 const DAYS: usize = 30;
@@ -47,7 +47,7 @@ struct Letter {
     number: u32,
     key: String,
     run: String,
-    plan: Plan,
+    plan: TaskPlan,
     /// Letters of one group were sent at the same moment, in no order.
     group: u32,
     /// Whether it was acknowledged.
@@ -57,7 +57,7 @@ struct Letter {
 }
 
 struct Month {
-    world: Arc<World>,
+    world: Arc<SimulatedWorld>,
     letters: Vec<Letter>,
     /// Sent when the process died: to be sent again until they are acknowledged.
     open: Vec<usize>,
@@ -72,9 +72,9 @@ struct Month {
 
 /// How a life of the process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum TurnOutcome {
     Died,
-    Closed,
+    ClosedSession,
     Over,
 }
 
@@ -85,7 +85,7 @@ struct Life {
 }
 
 impl Life {
-    async fn begin(home: &Path, world: &Arc<World>) -> Self {
+    async fn begin(home: &Path, world: &Arc<SimulatedWorld>) -> Self {
         let (clock, ids) = (world.calendar.clone(), world.ids.clone());
         let store = Store::open(home, clock.clone(), ids.clone(), None)
             .await
@@ -95,7 +95,7 @@ impl Life {
             sessions: store.sessions().clone(),
             blobs: store.blobs().clone(),
             path: day.clone(),
-            house: Arc::new(MonthHouse(day.clone())),
+            env: Arc::new(MonthEnv(day.clone())),
             clock,
             ids,
         });
@@ -130,7 +130,7 @@ impl Month {
             number,
             key: key.to_owned(),
             run: format!("run-{number}"),
-            plan: Plan::draw(&self.world.dice),
+            plan: TaskPlan::draw(&self.world.dice),
             group: self.groups,
             taken: false,
             state: None,
@@ -241,7 +241,7 @@ impl Month {
     }
 
     /// One life of the process.
-    async fn live(&mut self, home: &Path) -> End {
+    async fn live(&mut self, home: &Path) -> TurnOutcome {
         let life = Life::begin(home, &self.world).await;
         life.minds.resume().await.unwrap();
         for at in std::mem::take(&mut self.open) {
@@ -259,7 +259,7 @@ impl Month {
                     tokio::task::yield_now().await;
                 }
                 if self.world.dice.once_in(70) {
-                    return End::Died;
+                    return TurnOutcome::Died;
                 }
             }
             if self.world.dice.once_in(3) {
@@ -269,7 +269,7 @@ impl Month {
                 life.day.stopping.cancel();
                 life.minds.rest().await;
                 life.store.close().await.unwrap();
-                return End::Closed;
+                return TurnOutcome::ClosedSession;
             }
             self.hour += 1;
             if self.hour == HOURS {
@@ -278,7 +278,7 @@ impl Month {
             }
             if self.day == DAYS {
                 life.store.close().await.unwrap();
-                return End::Over;
+                return TurnOutcome::Over;
             }
         }
     }
@@ -287,7 +287,7 @@ impl Month {
         life.come_to_rest().await;
         self.check(&life.store).await;
         assert_eq!(
-            life.minds.inner.audience.parts(),
+            life.minds.inner.subscribers.topics(),
             0,
             "somebody still listens"
         );
@@ -311,7 +311,7 @@ fn a_month_of_faults_loses_nothing_and_does_nothing_twice() {
     let folder = folder.unwrap();
     let home = folder.path().join("home");
     let mut month = Month {
-        world: World::new(SEED),
+        world: SimulatedWorld::new(SEED),
         letters: Vec::new(),
         open: Vec::new(),
         day: 0,
@@ -336,7 +336,7 @@ fn a_month_of_faults_loses_nothing_and_does_nothing_twice() {
             std::panic::resume_unwind(failed)
         });
         runtime.shutdown_background(); // after a death nobody polls what was running
-        if end == End::Over {
+        if end == TurnOutcome::Over {
             break;
         }
     }

@@ -6,16 +6,16 @@ use manyhands_core::ErrorCode;
 use manyhands_llm::{ErrorKind, StopReason};
 
 use super::*;
-use crate::{Failure, FailureKind, What, Whose};
+use crate::{Failure, FailureKind, Subscription, TurnEvent};
 
 async fn failure(kind: ErrorKind) -> Failure {
-    let mut fixture = Fixture::new(vec![Line::Fails(kind)]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Fails(kind)]).await;
     let sent = fixture.say("r1", "hi").await;
-    let What::Error(told) = fixture.end("r1").await else {
+    let TurnEvent::Error(told) = fixture.end("r1").await else {
         panic!("it answered");
     };
     let kept = fixture.minds.ended(&sent.turn).await.unwrap();
-    assert_eq!(kept, Some(What::Error(told.clone())), "as it was told");
+    assert_eq!(kept, Some(TurnEvent::Error(told.clone())), "as it was told");
     told
 }
 
@@ -63,12 +63,12 @@ async fn what_a_provider_refused_is_told_by_its_kind() {
 #[tokio::test]
 async fn a_failure_after_tools_says_that_something_was_done() {
     let lines = vec![
-        Line::Calls(vec![("act", "{}")]),
-        Line::Fails(ErrorKind::Overloaded),
+        ScriptedReply::Calls(vec![("act", "{}")]),
+        ScriptedReply::Fails(ErrorKind::Overloaded),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "go").await;
-    let What::Error(told) = fixture.end("r1").await else {
+    let TurnEvent::Error(told) = fixture.end("r1").await else {
         panic!("it answered");
     };
     assert!(told.acted, "asking again may do it twice");
@@ -76,14 +76,17 @@ async fn a_failure_after_tools_says_that_something_was_done() {
 
 #[tokio::test]
 async fn an_answer_that_was_cut_off_says_so_beside_its_text() {
-    let lines = vec![Line::Cut("half an ans"), Line::Says("whole")];
+    let lines = vec![
+        ScriptedReply::Cut("half an ans"),
+        ScriptedReply::Says("whole"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     for (run, said, why) in [
         ("r1", "half an ans", StopReason::Length),
         ("r2", "whole", StopReason::End),
     ] {
         fixture.say(run, "go").await;
-        let What::Final { text, stop, .. } = fixture.end(run).await else {
+        let TurnEvent::Final { text, stop, .. } = fixture.end(run).await else {
             panic!("it failed");
         };
         assert_eq!((text.as_str(), stop), (said, why));
@@ -92,10 +95,10 @@ async fn an_answer_that_was_cut_off_says_so_beside_its_text() {
 
 #[tokio::test]
 async fn whoever_listens_to_one_session_is_not_woken_by_another() {
-    let fixture = Fixture::new(vec![Line::Says("a"), Line::Says("b")]).await;
+    let fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     let other = "other".parse().unwrap();
-    let mut ours = fixture.minds.listen(Whose::Session(&key()));
-    let theirs = fixture.minds.listen(Whose::Session(&other));
+    let mut ours = fixture.minds.listen(Subscription::Session(&key()));
+    let theirs = fixture.minds.listen(Subscription::Session(&other));
     fixture.say("r1", "hi").await;
     loop {
         let event = ours.next().await.unwrap();
@@ -110,8 +113,8 @@ async fn whoever_listens_to_one_session_is_not_woken_by_another() {
 #[tokio::test]
 async fn two_calls_by_one_id_are_two_calls() {
     let mut fixture = Fixture::new(vec![
-        Line::Twins(("act", r#"{"n":1}"#), ("act", r#"{"n":2}"#)),
-        Line::Says("done"),
+        ScriptedReply::Twins(("act", r#"{"n":1}"#), ("act", r#"{"n":2}"#)),
+        ScriptedReply::Says("done"),
     ])
     .await;
     fixture.say("r1", "go").await;
@@ -132,8 +135,8 @@ async fn two_calls_by_one_id_are_two_calls() {
 
 #[tokio::test]
 async fn no_more_wait_than_may_however_many_send_at_once() {
-    let fixture = Fixture::new(vec![Line::Hangs]).await;
-    fixture.house.limits.lock().unwrap().queued = 3;
+    let fixture = Fixture::new(vec![ScriptedReply::Hangs]).await;
+    fixture.env.limits.lock().unwrap().queued = 3;
     let sends = (0..12).map(|n| {
         let (minds, run) = (fixture.minds.clone(), format!("r{n}"));
         async move {
@@ -148,7 +151,10 @@ async fn no_more_wait_than_may_however_many_send_at_once() {
 
 #[tokio::test]
 async fn a_reset_in_the_middle_ends_the_turn_and_what_waited_goes_on_anew() {
-    let lines = vec![Line::Calls(vec![("wait", "{}")]), Line::Says("anew")];
+    let lines = vec![
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("anew"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     let first = fixture.say("r1", "go").await;
     fixture.tools.waiting.notified().await;
@@ -162,6 +168,6 @@ async fn a_reset_in_the_middle_ends_the_turn_and_what_waited_goes_on_anew() {
     assert_eq!(fixture.answer("r2").await, "anew");
     fixture.until_idle().await;
     let ended = fixture.minds.ended(&first.turn).await.unwrap();
-    assert_eq!(ended, Some(What::Stopped));
+    assert_eq!(ended, Some(TurnEvent::Stopped));
     assert_eq!(fixture.messages().await.len(), 2, "only what came after");
 }

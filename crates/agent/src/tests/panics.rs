@@ -3,12 +3,12 @@
 use manyhands_store::TurnState;
 
 use super::*;
-use crate::{FailureKind, Input, Origin, What};
+use crate::{FailureKind, Input, Origin, TurnEvent};
 
 /// What somebody is told of a panic: that it was one, and nothing of what it said.
 #[track_caller]
-fn is_internal(what: &What) -> bool {
-    let What::Error(failure) = what else {
+fn is_internal(what: &TurnEvent) -> bool {
+    let TurnEvent::Error(failure) = what else {
         panic!("{what:?}");
     };
     assert_eq!(failure.kind, FailureKind::Other);
@@ -19,7 +19,11 @@ fn is_internal(what: &What) -> bool {
 
 #[tokio::test]
 async fn a_turn_whose_model_panics_fails_and_the_next_one_works() {
-    let lines = vec![Line::Panics, Line::Says("fine"), Line::Says("as ever")];
+    let lines = vec![
+        ScriptedReply::Panics,
+        ScriptedReply::Says("fine"),
+        ScriptedReply::Says("as ever"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     let sent = fixture.say("r1", "hi").await;
     assert!(!is_internal(&fixture.end("r1").await));
@@ -36,8 +40,8 @@ async fn a_turn_whose_model_panics_fails_and_the_next_one_works() {
 #[tokio::test]
 async fn a_turn_whose_call_panics_fails_and_its_conversation_goes_on() {
     let lines = vec![
-        Line::Calls(vec![("look", r#"{"panics":true}"#)]),
-        Line::Says("fine"),
+        ScriptedReply::Calls(vec![("look", r#"{"panics":true}"#)]),
+        ScriptedReply::Says("fine"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "go").await;
@@ -50,7 +54,8 @@ async fn a_turn_whose_call_panics_fails_and_its_conversation_goes_on() {
 
 #[tokio::test]
 async fn what_waited_behind_a_panic_is_worked_on() {
-    let mut fixture = Fixture::new(vec![Line::Panics, Line::Says("second")]).await;
+    let mut fixture =
+        Fixture::new(vec![ScriptedReply::Panics, ScriptedReply::Says("second")]).await;
     let guest = Origin {
         name: "guest".to_owned(),
         person: Some("line:guest".to_owned()),
@@ -66,9 +71,9 @@ async fn what_waited_behind_a_panic_is_worked_on() {
 #[tokio::test]
 async fn whoever_was_taken_in_hears_of_the_panic_too() {
     let lines = vec![
-        Line::Calls(vec![("wait", "{}")]),
-        Line::Panics,
-        Line::Says("fine"),
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Panics,
+        ScriptedReply::Says("fine"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "go").await;
@@ -83,10 +88,10 @@ async fn whoever_was_taken_in_hears_of_the_panic_too() {
 
 #[tokio::test]
 async fn a_panic_is_not_tried_again_after_a_restart() {
-    let mut fixture = Fixture::new(vec![Line::Panics]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Panics]).await;
     fixture.say("r1", "hi").await;
     is_internal(&fixture.end("r1").await);
-    let mut fixture = fixture.restart(vec![Line::Says("fine")]).await;
+    let mut fixture = fixture.restart(vec![ScriptedReply::Says("fine")]).await;
     assert_eq!(fixture.minds.resume().await.unwrap(), 0);
     fixture.say("r2", "again").await;
     assert_eq!(fixture.answer("r2").await, "fine");

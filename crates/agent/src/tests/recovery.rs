@@ -6,11 +6,11 @@ use manyhands_llm::Message;
 use manyhands_store::{ApprovalFilter, ApprovalState, NewApproval, TurnState};
 
 use super::*;
-use crate::{Sent, SessionKey, What};
+use crate::{InputReceipt, SessionKey, TurnEvent};
 
 #[tokio::test]
 async fn a_turn_goes_on_after_a_restart_and_no_tool_runs_twice() {
-    let lines = vec![Line::Calls(vec![
+    let lines = vec![ScriptedReply::Calls(vec![
         ("act", "{}"),
         ("wait", "{}"),
         ("act", r#"{"n":2}"#),
@@ -19,7 +19,7 @@ async fn a_turn_goes_on_after_a_restart_and_no_tool_runs_twice() {
     fixture.say("r1", "go").await;
     fixture.tools.waiting.notified().await;
     assert_eq!(fixture.tools.names(), ["act", "wait"]);
-    let mut again = fixture.restart(vec![Line::Says("done")]).await;
+    let mut again = fixture.restart(vec![ScriptedReply::Says("done")]).await;
     assert_eq!(again.minds.resume().await.unwrap(), 1);
     assert_eq!(again.answer("r1").await, "done");
     assert_eq!(again.tools.names(), ["act"], "only what had not begun");
@@ -36,10 +36,10 @@ async fn a_turn_goes_on_after_a_restart_and_no_tool_runs_twice() {
 
 #[tokio::test]
 async fn a_question_to_the_model_that_was_cut_off_is_asked_again() {
-    let fixture = Fixture::new(vec![Line::Hangs]).await;
+    let fixture = Fixture::new(vec![ScriptedReply::Hangs]).await;
     fixture.say("r1", "think").await;
     fixture.actor.hanging.notified().await;
-    let mut again = fixture.restart(vec![Line::Says("thought")]).await;
+    let mut again = fixture.restart(vec![ScriptedReply::Says("thought")]).await;
     again.minds.resume().await.unwrap();
     assert_eq!(again.answer("r1").await, "thought");
     assert_eq!(
@@ -51,12 +51,12 @@ async fn a_question_to_the_model_that_was_cut_off_is_asked_again() {
 
 #[tokio::test]
 async fn what_waited_for_the_owner_waits_again() {
-    let mut fixture = Fixture::new(vec![Line::Calls(vec![("ask", "{}")])]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Calls(vec![("ask", "{}")])]).await;
     let sent = fixture.say("r1", "go").await;
     fixture
-        .until(|event| matches!(event.what, What::Paused { .. }))
+        .until(|event| matches!(event.what, TurnEvent::Paused { .. }))
         .await;
-    let mut again = fixture.restart(vec![Line::Says("done")]).await;
+    let mut again = fixture.restart(vec![ScriptedReply::Says("done")]).await;
     let turn = again
         .store
         .sessions()
@@ -67,7 +67,7 @@ async fn what_waited_for_the_owner_waits_again() {
     assert_eq!(turn.state, TurnState::Waiting);
     again.minds.resume().await.unwrap();
     again
-        .until(|event| matches!(event.what, What::Paused { .. }))
+        .until(|event| matches!(event.what, TurnEvent::Paused { .. }))
         .await;
     again.tools.approved.notify_one();
     assert_eq!(again.answer("r1").await, "done");
@@ -75,13 +75,13 @@ async fn what_waited_for_the_owner_waits_again() {
 }
 
 /// A turn that waits for the owner, after a restart without the tool.
-async fn without_its_tool() -> (Fixture, Sent) {
-    let mut fixture = Fixture::new(vec![Line::Calls(vec![("ask", "{}")])]).await;
+async fn without_its_tool() -> (Fixture, InputReceipt) {
+    let mut fixture = Fixture::new(vec![ScriptedReply::Calls(vec![("ask", "{}")])]).await;
     let sent = fixture.say("r1", "go").await;
     fixture
-        .until(|event| matches!(event.what, What::Paused { .. }))
+        .until(|event| matches!(event.what, TurnEvent::Paused { .. }))
         .await;
-    let again = fixture.restart(vec![Line::Says("done")]).await;
+    let again = fixture.restart(vec![ScriptedReply::Says("done")]).await;
     again.tools.lack("ask");
     (again, sent)
 }
@@ -129,7 +129,7 @@ async fn a_tool_that_stays_away_is_asked_about_no_more_and_the_turn_goes_on() {
         };
         approvals.open_or_find(&new, now).await.unwrap();
     }
-    again.house.limits.lock().unwrap().tools = Duration::ZERO;
+    again.env.limits.lock().unwrap().tools = Duration::ZERO;
     again.minds.resume().await.unwrap();
     assert_eq!(again.answer("r1").await, "done");
     assert!(again.tools.names().is_empty());
@@ -154,12 +154,16 @@ async fn a_tool_that_stays_away_is_asked_about_no_more_and_the_turn_goes_on() {
 
 #[tokio::test]
 async fn inputs_that_waited_keep_their_order() {
-    let fixture = Fixture::new(vec![Line::Hangs]).await;
+    let fixture = Fixture::new(vec![ScriptedReply::Hangs]).await;
     fixture.say("r1", "one").await;
     fixture.actor.hanging.notified().await;
     fixture.say("r2", "two").await;
     fixture.say("r3", "three").await;
-    let lines = vec![Line::Says("1"), Line::Says("2"), Line::Says("3")];
+    let lines = vec![
+        ScriptedReply::Says("1"),
+        ScriptedReply::Says("2"),
+        ScriptedReply::Says("3"),
+    ];
     let mut again = fixture.restart(lines).await;
     again.minds.resume().await.unwrap();
     for (run, answer) in [("r1", "1"), ("r2", "2"), ("r3", "3")] {

@@ -3,7 +3,7 @@ use manyhands_llm::Message;
 use manyhands_store::object_store::{ObjectStoreExt as _, path::Path};
 
 use super::*;
-use crate::{Rewound, What};
+use crate::{Rewound, TurnEvent};
 
 impl Fixture {
     async fn rewind(&self, seq: i64) -> Rewound {
@@ -37,10 +37,10 @@ fn texts(messages: &[Message]) -> String {
 #[tokio::test]
 async fn what_is_taken_back_is_archived_and_no_model_sees_it_again() {
     let lines = vec![
-        Line::Says("one"),
-        Line::Calls(vec![("act", "{}"), ("look", "{}")]),
-        Line::Says("two"),
-        Line::Says("three"),
+        ScriptedReply::Says("one"),
+        ScriptedReply::Calls(vec![("act", "{}"), ("look", "{}")]),
+        ScriptedReply::Says("two"),
+        ScriptedReply::Says("three"),
     ];
     let mut fixture = Fixture::new(lines).await;
     for (run, text) in [("r1", "first"), ("r2", "sceond")] {
@@ -95,7 +95,7 @@ impl crate::Minds {
 
 #[tokio::test]
 async fn only_a_message_of_a_user_that_is_still_shown_is_taken_back() {
-    let lines = (0..8).map(|_| Line::Says("yes")).collect();
+    let lines = (0..8).map(|_| ScriptedReply::Says("yes")).collect();
     let mut fixture = Fixture::new(lines).await;
     assert_eq!(
         fixture.minds.rewind(&key(), 0).await.unwrap_err().code,
@@ -107,7 +107,7 @@ async fn only_a_message_of_a_user_that_is_still_shown_is_taken_back() {
     }
     fixture.until_idle().await;
     for (seq, says) in [
-        (1, "is of the agent, not of a user"),
+        (1, "is from the agent, not from a user"),
         (-1, "there is no message -1"),
         (6, "there is no message 6"),
         (i64::MAX, "there is no message"),
@@ -118,7 +118,7 @@ async fn only_a_message_of_a_user_that_is_still_shown_is_taken_back() {
     }
     fixture.rewind(4).await;
     let (_, text) = fixture.refused(4).await;
-    assert!(text.contains("was taken back already"), "{text}");
+    assert!(text.contains("was undone"), "{text}");
     fixture.minds.trim(&key(), 2).await.unwrap();
     let (_, text) = fixture.refused(0).await;
     assert!(text.contains("it is in an archive"), "{text}");
@@ -129,7 +129,11 @@ async fn only_a_message_of_a_user_that_is_still_shown_is_taken_back() {
 #[tokio::test]
 async fn the_summary_of_what_was_archived_is_not_taken_back() {
     let long: &'static str = Box::leak("word ".repeat(400).into_boxed_str());
-    let lines = vec![Line::Says(long), Line::Says(long), Line::Says("brief")];
+    let lines = vec![
+        ScriptedReply::Says(long),
+        ScriptedReply::Says(long),
+        ScriptedReply::Says("brief"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     for run in ["r1", "r2"] {
         fixture.say(run, "hi").await;
@@ -152,9 +156,9 @@ async fn the_summary_of_what_was_archived_is_not_taken_back() {
 #[tokio::test]
 async fn nothing_is_taken_back_while_something_runs_or_waits() {
     let lines = vec![
-        Line::Says("yes"),
-        Line::Calls(vec![("wait", "{}")]),
-        Line::Says("done"),
+        ScriptedReply::Says("yes"),
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("done"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "hi").await;
@@ -167,14 +171,14 @@ async fn nothing_is_taken_back_while_something_runs_or_waits() {
     assert!(text.contains("/stop"), "{text}");
     assert!(fixture.minds.undo(&key()).await.is_err());
     fixture.minds.stop(&key());
-    assert_eq!(fixture.end("r2").await, What::Stopped);
+    assert_eq!(fixture.end("r2").await, TurnEvent::Stopped);
     assert_eq!(fixture.rewind(0).await.tool_calls, 1);
     assert_eq!(fixture.seqs().await, [0; 0]);
 }
 
 #[tokio::test]
 async fn a_long_conversation_in_mind_is_not_used_after_a_part_was_taken_back() {
-    let lines = (0..80).map(|_| Line::Says("yes")).collect();
+    let lines = (0..80).map(|_| ScriptedReply::Says("yes")).collect();
     let mut fixture = Fixture::new(lines).await;
     for number in 0..40 {
         let run = format!("r{number}");
@@ -192,9 +196,9 @@ async fn a_long_conversation_in_mind_is_not_used_after_a_part_was_taken_back() {
 #[tokio::test]
 async fn undo_takes_back_the_last_exchange_with_all_that_was_said_in_it() {
     let lines = vec![
-        Line::Says("one"),
-        Line::Calls(vec![("wait", "{}")]),
-        Line::Says("two"),
+        ScriptedReply::Says("one"),
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("two"),
     ];
     let mut fixture = Fixture::new(lines).await;
     let undo = async |fixture: &Fixture| {
@@ -202,7 +206,7 @@ async fn undo_takes_back_the_last_exchange_with_all_that_was_said_in_it() {
         let reply = fixture.minds.command(&key(), "/undo", &caller).await;
         reply.unwrap().unwrap().response
     };
-    assert_eq!(undo(&fixture).await, "there is nothing to take back");
+    assert_eq!(undo(&fixture).await, "there is nothing to undo");
     fixture.say("r1", "first").await;
     fixture.answer("r1").await;
     fixture.until_idle().await;
@@ -213,22 +217,22 @@ async fn undo_takes_back_the_last_exchange_with_all_that_was_said_in_it() {
     fixture.answer("r2").await;
     let said = undo(&fixture).await;
     assert!(
-        said.starts_with("taken back: 5 messages are in archives/"),
+        said.starts_with("undone: 5 messages archived to archives/"),
         "{said}"
     );
     assert!(
-        said.ends_with("; what its one call of a tool did stays done"),
+        said.ends_with("; the effects of its tool call remain"),
         "{said}"
     );
     assert_eq!(fixture.seqs().await, [0, 1]);
-    assert!(undo(&fixture).await.starts_with("taken back: 2 messages"));
-    assert_eq!(undo(&fixture).await, "there is nothing to take back");
+    assert!(undo(&fixture).await.starts_with("undone: 2 messages"));
+    assert_eq!(undo(&fixture).await, "there is nothing to undo");
 }
 
 #[tokio::test]
 async fn pictures_of_messages_and_results_are_found_by_their_refs_until_they_are_taken_back() {
     use manyhands_llm::Block;
-    let mut fixture = Fixture::new(vec![Line::Says("nice")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("nice")]).await;
     let picture = |data: &str| Block::Image {
         data: data.to_owned(),
         mime_type: "image/png".to_owned(),

@@ -11,11 +11,11 @@ const LONG: &str = "A long answer that goes on and on. A long answer that goes o
 #[tokio::test]
 async fn an_overflow_is_summarised_and_asked_again() {
     let lines = vec![
-        Line::Says(LONG),
-        Line::Says(LONG),
-        Line::Fails(ErrorKind::ContextOverflow),
-        Line::Says("They spoke at length."),
-        Line::Says("fits now"),
+        ScriptedReply::Says(LONG),
+        ScriptedReply::Says(LONG),
+        ScriptedReply::Fails(ErrorKind::ContextOverflow),
+        ScriptedReply::Says("They spoke at length."),
+        ScriptedReply::Says("fits now"),
     ];
     let mut fixture = Fixture::new(lines).await;
     for run in ["r1", "r2"] {
@@ -39,7 +39,7 @@ async fn an_overflow_is_summarised_and_asked_again() {
 
 #[tokio::test]
 async fn a_reset_archives_what_was_said_and_begins_anew() {
-    let mut fixture = Fixture::new(vec![Line::Says("a"), Line::Says("b")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     fixture.say("r1", "hi").await;
     fixture.answer("r1").await;
     let reset = fixture.minds.reset(&key()).await.unwrap();
@@ -60,7 +60,7 @@ async fn a_reset_archives_what_was_said_and_begins_anew() {
 
 #[tokio::test]
 async fn what_is_set_at_the_same_time_by_two_both_stays() {
-    let mut fixture = Fixture::new(vec![Line::Says("a")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("a")]).await;
     fixture.say("r1", "hi").await;
     fixture.answer("r1").await;
     let setting = |number: u32| {
@@ -88,7 +88,12 @@ async fn what_is_set_at_the_same_time_by_two_both_stays() {
 
 #[tokio::test]
 async fn an_idle_session_begins_anew_with_the_next_message() {
-    let mut fixture = Fixture::new(vec![Line::Says("a"), Line::Says("b"), Line::Says("c")]).await;
+    let mut fixture = Fixture::new(vec![
+        ScriptedReply::Says("a"),
+        ScriptedReply::Says("b"),
+        ScriptedReply::Says("c"),
+    ])
+    .await;
     fixture.say("r1", "hi").await;
     fixture.answer("r1").await;
     let idle = |settings: &mut SessionSettings, _: &mut Option<String>| {
@@ -108,9 +113,9 @@ async fn an_idle_session_begins_anew_with_the_next_message() {
 #[tokio::test]
 async fn trimming_keeps_the_last_messages_whole() {
     let lines = vec![
-        Line::Calls(vec![("look", "{}")]),
-        Line::Says("one"),
-        Line::Says("two"),
+        ScriptedReply::Calls(vec![("look", "{}")]),
+        ScriptedReply::Says("one"),
+        ScriptedReply::Says("two"),
     ];
     let mut fixture = Fixture::new(lines).await;
     for run in ["r1", "r2"] {

@@ -3,18 +3,18 @@
 use manyhands_llm::Message;
 
 use super::fixture::*;
-use crate::What;
+use crate::TurnEvent;
 
 #[tokio::test]
 async fn whoever_comes_later_is_given_what_was_said_what_is_called_and_what_waits() {
     let lines = vec![
-        Line::Calls(vec![("look", "{}"), ("ask", "{}")]),
-        Line::Says("done"),
+        ScriptedReply::Calls(vec![("look", "{}"), ("ask", "{}")]),
+        ScriptedReply::Says("done"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "go").await;
     let paused = fixture
-        .until(|event| matches!(event.what, What::Paused { .. }))
+        .until(|event| matches!(event.what, TurnEvent::Paused { .. }))
         .await;
     fixture.say("r2", "and then").await;
     let running = fixture.minds.running(&key()).unwrap();
@@ -37,9 +37,9 @@ async fn whoever_comes_later_is_given_what_was_said_what_is_called_and_what_wait
     assert_eq!(waiting, [("r2", "and then")]);
     fixture.tools.approved.notify_one();
     let taken = fixture
-        .until(|event| matches!(event.what, What::Taken { .. }) && event.run_id == "r2")
+        .until(|event| matches!(event.what, TurnEvent::Taken { .. }) && event.run_id == "r2")
         .await;
-    let What::Taken { into, message, .. } = &taken.what else {
+    let TurnEvent::Taken { into, message, .. } = &taken.what else {
         panic!("{taken:?}");
     };
     assert_eq!(into.as_deref(), Some("r1"));
@@ -64,10 +64,10 @@ async fn whoever_comes_later_is_given_what_was_said_what_is_called_and_what_wait
 
 #[tokio::test]
 async fn a_turn_that_begins_says_so_before_anything_of_it_is_told() {
-    let mut fixture = Fixture::new(vec![Line::Says("hello")]).await;
+    let mut fixture = Fixture::new(vec![ScriptedReply::Says("hello")]).await;
     fixture.say("r1", "hi").await;
     let first = fixture.until(|event| event.run_id == "r1").await;
-    assert!(matches!(first.what, What::Taken { into: None, .. }));
+    assert!(matches!(first.what, TurnEvent::Taken { into: None, .. }));
     let entries = fixture.entries().await;
     assert_eq!(first.mark.seq, Some(entries[0].seq));
     fixture.end("r1").await;
@@ -76,19 +76,19 @@ async fn a_turn_that_begins_says_so_before_anything_of_it_is_told() {
 #[tokio::test]
 async fn how_long_calls_took_is_in_the_history_also_when_it_was_made_shorter() {
     let lines = vec![
-        Line::Says("hello"),
-        Line::Calls(vec![("look", "{}"), ("act", "{}")]),
-        Line::Says("done"),
-        Line::Says("a summary"),
+        ScriptedReply::Says("hello"),
+        ScriptedReply::Calls(vec![("look", "{}"), ("act", "{}")]),
+        ScriptedReply::Says("done"),
+        ScriptedReply::Says("a summary"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "hi").await;
     fixture.answer("r1").await;
     fixture.say("r2", "go").await;
     let done = fixture
-        .until(|event| matches!(event.what, What::ToolDone { .. }))
+        .until(|event| matches!(event.what, TurnEvent::ToolDone { .. }))
         .await;
-    let What::ToolDone {
+    let TurnEvent::ToolDone {
         call: Some(call), ..
     } = done.what
     else {

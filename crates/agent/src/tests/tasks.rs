@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
 use manyhands_core::{CallContext, CallRequest, Caller, ErrorCode, Pattern, Taint};
-use manyhands_llm::{ModelRequest, OutputSchema};
+use manyhands_llm::{OutputSchema, ModelRequest};
 use manyhands_store::TurnState;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::{AgentSettings, End, Input, Origin, SessionKey, Shape, chosen, toolset};
+use crate::{AgentSettings, Input, Origin, SessionKey, ToolScope, TurnOutcome, chosen, toolset};
 
 /// What the model was told beside what always stays the same.
 fn told(request: &ModelRequest) -> String {
@@ -18,11 +18,11 @@ fn told(request: &ModelRequest) -> String {
 #[tokio::test]
 async fn a_plan_is_shown_and_goes_on_with_what_succeeds() {
     let lines = vec![
-        Line::Calls(vec![("plan_create", "{}")]),
-        Line::Calls(vec![("look", "{}"), ("no_such_tool", "{}")]),
-        Line::Calls(vec![("act", "{}")]),
-        Line::Says("done"),
-        Line::Says("hello"),
+        ScriptedReply::Calls(vec![("plan_create", "{}")]),
+        ScriptedReply::Calls(vec![("look", "{}"), ("no_such_tool", "{}")]),
+        ScriptedReply::Calls(vec![("act", "{}")]),
+        ScriptedReply::Says("done"),
+        ScriptedReply::Says("hello"),
     ];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "bake").await;
@@ -50,8 +50,8 @@ async fn a_plan_is_shown_and_goes_on_with_what_succeeds() {
 #[tokio::test]
 async fn only_the_chosen_tools_are_shown_and_run() {
     let lines = vec![
-        Line::Calls(vec![("look", "{}"), ("act", "{}")]),
-        Line::Says("done"),
+        ScriptedReply::Calls(vec![("look", "{}"), ("act", "{}")]),
+        ScriptedReply::Says("done"),
     ];
     let mut fixture = Fixture::new(lines).await;
     let schema = json!({ "type": "object" });
@@ -76,7 +76,10 @@ async fn only_the_chosen_tools_are_shown_and_run() {
 
 #[tokio::test]
 async fn a_call_carries_the_sessions_that_wait_for_it() {
-    let lines = vec![Line::Calls(vec![("look", "{}")]), Line::Says("done")];
+    let lines = vec![
+        ScriptedReply::Calls(vec![("look", "{}")]),
+        ScriptedReply::Says("done"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     let origin = Origin {
         lineage: vec!["agent:main:first".to_owned()],
@@ -96,9 +99,9 @@ async fn a_call_carries_the_sessions_that_wait_for_it() {
 #[tokio::test]
 async fn an_answer_is_that_of_its_own_turn_also_when_it_became_part_of_another() {
     let lines = vec![
-        Line::Calls(vec![("wait", "{}")]),
-        Line::Says("to both"),
-        Line::Fails(manyhands_llm::ErrorKind::Refused),
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("to both"),
+        ScriptedReply::Fails(manyhands_llm::ErrorKind::Refused),
     ];
     let fixture = Fixture::new(lines).await;
     let mut ignore = |_: &_| {};
@@ -109,12 +112,12 @@ async fn an_answer_is_that_of_its_own_turn_also_when_it_became_part_of_another()
     fixture.tools.go.notify_one();
     let one = first.answer(&mut ignore).await.unwrap();
     let two = second.answer(&mut ignore).await.unwrap();
-    assert_eq!(one.end, End::Said("to both".to_owned()));
+    assert_eq!(one.end, TurnOutcome::Answered("to both".to_owned()));
     assert_eq!(one, two);
     assert!(one.tainted.is_tainted(), "a program's words are in it");
     let mut third = ask("three").await.unwrap();
     let three = third.answer(&mut ignore).await.unwrap();
-    assert!(matches!(three.end, End::Failed(_)), "{three:?}");
+    assert!(matches!(three.end, TurnOutcome::Failed(_)), "{three:?}");
 }
 
 static KEY: std::sync::LazyLock<SessionKey> = std::sync::LazyLock::new(key);
@@ -122,7 +125,7 @@ static OWNER: std::sync::LazyLock<Origin> = std::sync::LazyLock::new(owner);
 
 #[tokio::test]
 async fn nobody_works_on_for_an_asker_who_is_gone() {
-    let fixture = Fixture::new(vec![Line::Says("never")]).await;
+    let fixture = Fixture::new(vec![ScriptedReply::Says("never")]).await;
     let agent = key().agent().clone();
     let sub = fixture.minds.sub_session(&agent, "a task").await.unwrap();
     let leash = fixture.minds.leash(&sub);
@@ -133,8 +136,11 @@ async fn nobody_works_on_for_an_asker_who_is_gone() {
         .unwrap();
     drop(leash); // its turn may not even have begun
     let mut ignore = |_: &_| {};
-    assert_eq!(asked.answer(&mut ignore).await.unwrap().end, End::Stopped);
-    let fixture = fixture.restart(vec![Line::Hangs]).await;
+    assert_eq!(
+        asked.answer(&mut ignore).await.unwrap().end,
+        TurnOutcome::Stopped
+    );
+    let fixture = fixture.restart(vec![ScriptedReply::Hangs]).await;
     let sub = fixture.minds.sub_session(&agent, "a task").await.unwrap();
     let asked = fixture
         .minds
@@ -169,7 +175,10 @@ fn names(of: &[&str]) -> Vec<String> {
 
 #[tokio::test]
 async fn a_sub_agent_gets_no_tools_that_its_asker_was_not_given() {
-    let lines = vec![Line::Calls(vec![("wait", "{}")]), Line::Says("done")];
+    let lines = vec![
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("done"),
+    ];
     let mut fixture = Fixture::new(lines).await;
     let input = Input {
         tools: Some(names(&["wait", "look"])),
@@ -210,7 +219,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
     let some = [Pattern::new("l*"), Pattern::new("act")];
     let only = names(&["look", "wait"]);
     let view = |caller, tools, only| -> Vec<String> {
-        let shape = Shape {
+        let shape = ToolScope {
             path: &*fixture.tools,
             caller,
             agent: &agent.id,
@@ -232,7 +241,7 @@ async fn a_view_is_a_pure_function_of_its_shape() {
     assert_eq!(view(&owner, &agent.tools, Some(&only)), ["look", "wait"]);
     assert_eq!(view(&owner, &some, Some(&only)), ["look"]);
     assert_eq!(view(&nobody, &agent.tools, None), Vec::<String>::new());
-    let shape = Shape {
+    let shape = ToolScope {
         path: &*fixture.tools,
         caller: &owner,
         agent: &agent.id,

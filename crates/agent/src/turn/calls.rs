@@ -1,4 +1,4 @@
-//! The tools that a reply asked for.
+//! Running the calls that a reply asked for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,80 +6,88 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::future::join_all;
 use manyhands_core::{CallId, CallRequest, Effects, ErrorCode, Progress, Reach, ToolError};
 use manyhands_llm::{Arguments, Message, StopReason, ToolCall, ToolResult};
-use manyhands_store::{CallRecord, CallState, SessionChange, TurnState};
+use manyhands_store::{SessionChange, CallRecord, CallState, TurnState};
 use serde_json::Value;
 
 use super::witness::CallWitness;
-use super::{Halt, Said, Turn};
-use crate::event::What;
-use crate::outcome::{Failure, FailureKind, Outcome};
-use crate::plan::Plan;
-use crate::shape::{Given, Made, RESULT_ROOM, Shape, is_given};
+use super::{FinalAnswer, Halt, Turn};
+use crate::call_output::{CallOutput, CallStats, RESULT_ROOM};
+use crate::event::TurnEvent;
+use crate::failure::{Failure, FailureKind};
+use crate::outcome::StoredOutcome;
+use crate::plan::TaskPlan;
+use crate::toolset::{ToolScope, is_given};
 
-/// One call of the reply, and where it stands.
-struct Place {
+/// A call of the reply and its record on disk.
+struct PendingCall {
     call: ToolCall,
     record: CallRecord,
     effects: Effects,
 }
 
 impl Turn {
-    /// Runs what the last reply asked for, and gives the model what came of it. Calls that only
-    /// look run together; the others one by one. What was started before a crash is not run again.
+    /// Runs the calls of the last reply and appends their results. Read-only calls run concurrently, others one by one.
+    /// Calls that were started before a crash are not run again.
     ///
     /// `Some` ends the turn: the reply has calls for the client too, who sends their results with its next request.
-    pub(super) async fn run_calls(&mut self) -> Result<Option<Said>, Halt> {
-        let step = self.work.step;
-        let mut places = self.places(step).await?;
-        let mut given: Vec<Given> = Vec::with_capacity(places.len());
-        while !places.is_empty() {
-            let alone = !places[0].effects.only_reads();
-            let together = places.iter().take_while(|place| place.effects.only_reads());
+    pub(super) async fn run_calls(&mut self) -> Result<Option<FinalAnswer>, Halt> {
+        let step = self.progress.step;
+        let mut pending_calls = self.pending_calls(step).await?;
+        let mut outputs: Vec<CallOutput> = Vec::with_capacity(pending_calls.len());
+        while !pending_calls.is_empty() {
+            // In the model's order: a call may rely on what an earlier one wrote. Only adjacent reads run together.
+            let alone = !pending_calls[0].effects.only_reads();
+            let together = pending_calls
+                .iter()
+                .take_while(|pending| pending.effects.only_reads());
             let count = if alone { 1 } else { together.count() };
-            let group: Vec<Place> = places.drain(..count).collect();
-            for place in &group {
-                self.count_repeats(place);
+            let group: Vec<PendingCall> = pending_calls.drain(..count).collect();
+            for pending in &group {
+                self.count_repeats(pending);
             }
             let this = &*self;
-            let running = group.iter().map(|place| this.settle(place));
+            let running = group.iter().map(|pending| this.settle(pending));
             let running = join_all(running);
+            // Waiting for the owner does not count against the turn's own time.
             let longest = self.limits.wall + self.limits.approval;
             let done = tokio::time::timeout(longest, running).await;
             let done = done.map_err(|_| {
-                let message = "a tool did not end within the time of the turn";
+                let message = "a tool did not finish within the turn's time limit";
                 Halt::Failed(Failure::new(FailureKind::TurnTimeout, message))
             })?;
             for one in done {
                 let one = one?;
-                self.work.tainted.absorb(&one.taints);
-                Plan::go_on(&mut self.work.plan, &one);
-                given.push(one);
+                self.progress.tainted.absorb(&one.taints);
+                TaskPlan::update(&mut self.progress.plan, one.plan.as_ref(), !one.is_error);
+                outputs.push(one);
             }
         }
-        self.give(step, given).await
+        self.append_outputs(step, outputs).await
     }
 
-    async fn places(&self, step: i64) -> Result<Vec<Place>, Halt> {
+    async fn pending_calls(&self, step: i64) -> Result<Vec<PendingCall>, Halt> {
         let records = self.minds.sessions.calls(&self.record.id, step).await?;
         let catalogue = self.minds.path.catalogue();
-        let place = |(call, record): (ToolCall, CallRecord)| {
+        let pending = |(call, record): (ToolCall, CallRecord)| {
             let tool = catalogue.resolve(&call.name);
             let effects = match (tool, &call.arguments) {
                 (Some(tool), Arguments::Named(named)) => {
                     tool.effects_of(&Value::Object(named.clone()), &catalogue)
                 }
-                _ => Effects::READS, // it will be refused, which harms nobody
+                _ => Effects::READS, // it will be refused, so it has no effects
             };
-            Place {
+            PendingCall {
                 call,
                 record,
                 effects,
             }
         };
-        // By their order: a careless model may call two things by one id.
+        // Matched by position, not by id: some models give two calls the same id.
         let calls = self.conversation.open_calls(&self.record.id).into_iter();
-        let places = calls.zip(records).map(place);
-        Ok(places.filter(|place| self.is_own(&place.call)).collect())
+        let pending_calls = calls.zip(records).map(pending);
+        Ok(pending_calls
+            .filter(|pending| self.is_own(&pending.call))
+            .collect())
     }
 
     /// Whether a call is run here, not by the client.
@@ -87,51 +95,58 @@ impl Turn {
         self.input.client_tool(&call.name).is_none()
     }
 
-    fn count_repeats(&mut self, place: &Place) {
-        let same = format!("{}\n{}", place.record.tool, place.record.arguments);
-        let (last, count) = &mut self.work.repeated;
+    fn count_repeats(&mut self, pending: &PendingCall) {
+        let same = format!("{}\n{}", pending.record.tool, pending.record.arguments);
+        let (last, count) = &mut self.progress.repeated;
         match *last == same {
             true => *count += 1,
             false => (*last, *count) = (same, 1),
         }
     }
 
-    /// What one call gave, whether now or before a crash.
-    async fn settle(&self, place: &Place) -> Result<Given, Halt> {
-        let tool = &place.call.name;
-        if let Some(outcome) = &place.record.outcome
-            && let Ok(given) = serde_json::from_str(outcome)
+    /// The result of one call, from now or from before a crash.
+    async fn settle(&self, pending: &PendingCall) -> Result<CallOutput, Halt> {
+        let tool = &pending.call.name;
+        if let Some(outcome) = &pending.record.outcome
+            && let Ok(output) = serde_json::from_str(outcome)
         {
-            return Ok(given);
+            return Ok(output);
         }
-        if place.record.state == CallState::Started {
-            let given = Given::unknown(tool);
-            self.settled(place, &given).await?;
-            return Ok(given);
+        // Started without a result: the process died in between. It may have taken effect, so running it again could do it
+        // twice; the model is told to check.
+        if pending.record.state == CallState::Started {
+            let output = CallOutput::unknown(tool);
+            self.settled(pending, &output).await?;
+            return Ok(output);
         }
+        // Monotonic: the wall clock may be set while a call runs for minutes.
         let began = self.minds.clock.monotonic();
-        let (mut given, call) = self.call(place).await?;
+        let (mut output, call) = self.call(pending).await?;
         let took = self.minds.clock.monotonic().saturating_sub(began);
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        given.made = Some(Made { ms, call });
-        self.settled(place, &given).await?;
-        Ok(given)
+        output.made = Some(CallStats { ms, call });
+        self.settled(pending, &output).await?;
+        Ok(output)
     }
 
-    /// What a call gives, and which one it was if it came to the path.
-    async fn call(&self, place: &Place) -> Result<(Given, Option<CallId>), Halt> {
-        let tool = &place.call.name;
-        let arguments = match &place.call.arguments {
+    /// Makes a call; returns its result, and its audit id if it reached the path.
+    async fn call(&self, pending: &PendingCall) -> Result<(CallOutput, Option<CallId>), Halt> {
+        let tool = &pending.call.name;
+        let arguments = match &pending.call.arguments {
             Arguments::Named(named) => Value::Object(named.clone()),
-            Arguments::Broken { problem, .. } => return Ok((Given::error(tool, problem), None)),
+            Arguments::Broken { problem, .. } => {
+                return Ok((CallOutput::error(tool, problem), None));
+            }
         };
         let catalogue = self.minds.path.catalogue();
         let known = catalogue.resolve(tool);
-        if known.is_some_and(|known| !is_given(known.spec(), &self.shape())) {
+        // Checked here as well: a model may call a tool it was never shown, from an earlier conversation or a guess.
+        if known.is_some_and(|known| !is_given(known.spec(), &self.scope())) {
             let text = "not run: it is not among your tools";
-            return Ok((Given::error(tool, text), None));
+            return Ok((CallOutput::error(tool, text), None));
         }
-        let (_, repeated) = &self.work.repeated;
+        // A stuck model is first told, then stopped: twice the limit leaves it as many chances to change its mind.
+        let (_, repeated) = &self.progress.repeated;
         if *repeated > self.limits.repeats * 2 {
             let message =
                 format!("the model made the same call of {tool} {repeated} times in a row");
@@ -141,21 +156,21 @@ impl Turn {
             let text = format!(
                 "not run: you made this very call {repeated} times in a row. Do something else, or answer."
             );
-            return Ok((Given::error(tool, &text), None));
+            return Ok((CallOutput::error(tool, &text), None));
         }
         let id = self.minds.ids.next::<CallId>();
-        self.tell(What::ToolStarted {
-            call_id: place.call.id.clone(),
+        self.publish(TurnEvent::ToolStarted {
+            call_id: pending.call.id.clone(),
             tool: tool.clone(),
             arguments: arguments.clone(),
             call: Some(id),
         });
         let mut request = CallRequest::new(tool.clone(), arguments.clone(), self.caller.clone());
         request.id = Some(id);
-        request.progress = self.progress(place);
+        request.progress = self.stream_output(pending);
         request.agent = self.session.agent.clone();
         request.approval_wait = self.limits.approval;
-        request.taint = self.work.tainted.clone();
+        request.taint = self.progress.tainted.clone();
         request.lineage = self.lineage();
         request.reach = self.reach();
         request.place = self.origin.place.clone().map(Arc::new);
@@ -165,8 +180,8 @@ impl Turn {
             session: (self.session.key.clone(), self.session.id.clone()),
             turn: self.record.id.clone(),
             run_id: self.record.run_id.clone(),
-            place: (place.record.step, place.record.place),
-            call_id: place.call.id.clone(),
+            place: (pending.record.step, pending.record.place),
+            call_id: pending.call.id.clone(),
             tool: tool.clone(),
             arguments,
             origin: self.origin.clone(),
@@ -176,45 +191,48 @@ impl Turn {
         request.witness = Some(witness.clone());
         let result = self.minds.path.invoke(request).await;
         let asked = |error: &ToolError| error.code == ErrorCode::ApprovalRequired;
+        // Neither of these two is a result, so none is stored. The record decides when the turn is loaded again: a call that
+        // did not start is made again, one that did is reported as interrupted.
         if witness.gave_up.load(Ordering::SeqCst) && result.as_ref().is_err_and(asked) {
             return Err(Halt::Parked);
         }
-        let closing = self.minds.house.stopping().is_cancelled();
+        let closing = self.minds.env.stopping().is_cancelled();
         if closing
             && result
                 .as_ref()
-                .is_err_and(|error| is_of_closing(error.code))
+                .is_err_and(|error| is_shutdown_error(error.code))
         {
             return Err(Halt::Suspended);
         }
-        Ok((Given::of(tool, place.effects, result), Some(id)))
+        Ok((CallOutput::of(tool, pending.effects, result), Some(id)))
     }
 
-    /// Whoever watches the session is told what a call prints.
-    fn progress(&self, place: &Place) -> Progress {
-        if !self.minds.audience.is_watched(&self.key()) {
+    /// Publishes the output of a call while it runs, if anybody watches the session.
+    fn stream_output(&self, pending: &PendingCall) -> Progress {
+        // Without listeners the path need not collect output at all.
+        if !self.minds.subscribers.is_watched(&self.key()) {
             return Progress::default();
         }
         let (minds, key) = (self.minds.clone(), self.session.key.clone());
-        let (run_id, call) = (self.record.run_id.clone(), place.call.clone());
+        let (run_id, call) = (self.record.run_id.clone(), pending.call.clone());
         Progress::default().printing(move |text| {
-            let what = What::ToolOutput {
+            let what = TurnEvent::ToolOutput {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
                 text: text.to_owned(),
             };
-            minds.tell(&key, &run_id, what);
+            minds.publish(&key, &run_id, what);
         })
     }
 
-    /// The tools that the task has, also by way of those that lead to others.
+    /// Limits tools that call other tools to those that this turn may use itself.
     fn reach(&self) -> Reach {
         let (caller, agent) = (self.caller.clone(), self.agent.clone());
         let (path, id) = (self.minds.path.clone(), self.session.agent.clone());
-        let only = self.shape().only.map(<[String]>::to_vec);
+        let only = self.scope().only.map(<[String]>::to_vec);
         let (place, session) = (self.origin.place.clone(), self.session.key.clone());
         Reach::only(move |spec| {
-            let shape = Shape {
+            let scope = ToolScope {
                 path: &*path,
                 caller: &caller,
                 agent: &id,
@@ -224,72 +242,79 @@ impl Turn {
                 place: place.as_ref(),
                 session: Some(&session),
             };
-            is_given(spec, &shape)
+            is_given(spec, &scope)
         })
     }
 
-    /// The sessions that wait for what is called here.
+    /// The sessions that wait for the calls of this turn, its own last.
     fn lineage(&self) -> Arc<[String]> {
         let own = std::iter::once(&self.session.key);
         self.origin.lineage.iter().chain(own).cloned().collect()
     }
 
-    /// Keeps what a call gave.
-    async fn settled(&self, place: &Place, given: &Given) -> Result<(), Halt> {
+    /// Stores the result of a call, then publishes it. On disk before the next call starts, so that a crash does not
+    /// repeat this one.
+    async fn settled(&self, pending: &PendingCall, output: &CallOutput) -> Result<(), Halt> {
         let act = SessionChange::Call {
             turn: self.record.id.clone(),
-            step: place.record.step,
-            place: place.record.place,
+            step: pending.record.step,
+            place: pending.record.place,
             state: CallState::Done,
-            outcome: serde_json::to_string(given).ok(),
+            outcome: serde_json::to_string(output).ok(),
         };
         let (key, id) = (&self.session.key, &self.session.id);
         let now = self.minds.clock.now();
         self.minds.sessions.commit(key, id, vec![act], now).await?;
-        self.tell(What::ToolDone {
-            call_id: place.call.id.clone(),
-            tool: place.call.name.clone(),
-            ok: !given.is_error,
-            shown: given.shown(),
-            took_ms: given.made.map_or(0, |made| made.ms),
-            call: given.made.and_then(|made| made.call),
+        self.publish(TurnEvent::ToolDone {
+            call_id: pending.call.id.clone(),
+            tool: pending.call.name.clone(),
+            ok: !output.is_error,
+            shown: output.shown(),
+            took_ms: output.made.map_or(0, |made| made.ms),
+            call: output.made.and_then(|made| made.call),
         });
         Ok(())
     }
 
-    /// The results become part of the conversation, in the order of the calls.
-    async fn give(&mut self, step: i64, given: Vec<Given>) -> Result<Option<Said>, Halt> {
+    /// Appends the results to the conversation, in the order of the calls, and advances to the next step.
+    async fn append_outputs(
+        &mut self,
+        step: i64,
+        outputs: Vec<CallOutput>,
+    ) -> Result<Option<FinalAnswer>, Halt> {
         let calls = self.conversation.open_calls(&self.record.id);
         let (calls, left): (Vec<_>, Vec<_>) = calls.into_iter().partition(|call| self.is_own(call));
-        let made: Vec<_> = given.iter().map(|given| given.made).collect();
-        let result = |(call, given): (ToolCall, Given)| ToolResult {
+        let made: Vec<_> = outputs.iter().map(|output| output.made).collect();
+        let result = |(call, output): (ToolCall, CallOutput)| ToolResult {
             id: call.id,
             name: call.name,
-            content: given.content,
-            is_error: given.is_error,
+            content: output.content,
+            is_error: output.is_error,
         };
-        let results = calls.into_iter().zip(given).map(result).collect();
+        let results = calls.into_iter().zip(outputs).map(result).collect();
         let message = Message::Tool { results };
-        self.work.step = step + 1;
+        self.progress.step = step + 1;
         let (stop, text) = (StopReason::Calls, String::new());
         let moved = match left.is_empty() {
             true => self.moved(TurnState::Running, None),
             false => {
-                let outcome = Outcome::answered(&text, stop, self.work.usage);
+                let outcome = StoredOutcome::answered(&text, stop, self.progress.usage);
                 self.moved(TurnState::Done, Some(outcome.json()))
             }
         };
+        // Results and step number in one commit: with the number alone a crash would lose the results, with the results alone
+        // the next reply's calls would be recorded under a step that is done.
         let mut acts = vec![self.append_results(&message, &made), moved];
-        // With the text itself: the next turn of the conversation reads it too.
+        // In the same commit as the text, because the next turn of the session reads that text too.
         acts.extend(self.newly_tainted());
         self.commit(acts).await?;
-        self.keep_results(message, made);
-        Ok((!left.is_empty()).then_some(Said { text, stop }))
+        self.remember_results(message, made);
+        Ok((!left.is_empty()).then_some(FinalAnswer { text, stop }))
     }
 }
 
-/// Whether a call may have failed only because the house closes.
-fn is_of_closing(code: ErrorCode) -> bool {
+/// Whether a call may have failed only because the gateway is stopping.
+fn is_shutdown_error(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::Unavailable | ErrorCode::Cancelled | ErrorCode::ApprovalRequired

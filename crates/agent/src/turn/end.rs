@@ -1,76 +1,87 @@
-//! How a turn ends, and how an unfinished one is put in order.
+//! Ending turns, and repairing the conversation after interrupted ones.
 
 use manyhands_llm::{Message, ToolCall, ToolResult};
 use manyhands_store::{CallState, TurnState};
 
-use super::{Halt, Said, Turn};
+use super::{FinalAnswer, Halt, Turn};
+use crate::call_output::CallOutput;
 use crate::conversation::Conversation;
-use crate::event::{TurnUsage, What};
-use crate::outcome::{Outcome, took};
-use crate::shape::Given;
+use crate::event::TurnEvent;
+use crate::outcome::{StoredOutcome, took};
+use crate::progress::TurnProgress;
+use crate::usage::TurnUsage;
 
 impl Turn {
-    /// Keeps how it ended and tells it. A suspended turn stays as it is.
+    /// Stores how the turn ended and publishes it. Suspended and parked turns stay open.
     pub(crate) async fn end(&mut self, halt: Halt) {
-        let usage = self.work.usage;
+        let usage = self.progress.usage;
         let (state, outcome, what) = match halt {
             Halt::Suspended | Halt::Again | Halt::Parked => return,
-            Halt::Done(said) => {
-                let Said { text, stop } = said;
-                // It ended with the last step that was kept.
+            // The end is on disk already: it was committed together with the answer, so there is nothing left to store.
+            Halt::Done(answer) => {
+                let FinalAnswer { text, stop } = answer;
                 let ended = Some(self.session.updated);
                 let usage = TurnUsage {
                     duration_ms: took(self.record.started, ended),
                     ..usage
                 };
-                let what = What::Final { text, stop, usage };
+                let what = TurnEvent::Final { text, stop, usage };
                 for run in self.runs() {
-                    self.tell_said(run, what.clone());
+                    self.publish_message(run, what.clone());
                 }
                 return;
             }
             Halt::Failed(mut failure) => {
                 let open = self.conversation.open_calls(&self.record.id);
-                failure.acted = self.work.step > 0 || !open.is_empty();
-                let outcome = Outcome::failed(&failure, usage);
-                (TurnState::Failed, outcome, What::Error(failure))
+                failure.acted = self.progress.step > 0 || !open.is_empty();
+                let outcome = StoredOutcome::failed(&failure, usage);
+                (TurnState::Failed, outcome, TurnEvent::Error(failure))
             }
-            Halt::Stopped => (TurnState::Stopped, Outcome::stopped(usage), What::Stopped),
+            Halt::Stopped => (
+                TurnState::Stopped,
+                StoredOutcome::stopped(usage),
+                TurnEvent::Stopped,
+            ),
         };
-        let ended = self.put_in_order(state, outcome.json()).await;
+        let ended = self.close(state, outcome.json()).await;
         if let Err(Halt::Failed(failure)) = ended {
+            // Published all the same: whoever waits must not wait forever because the disk is full.
             let error = failure.text;
             tracing::error!(
+                event = "turn_end_not_persisted",
                 turn = self.record.id,
                 error,
-                "how a turn ended could not be kept"
+                "failed to persist the end of a turn"
             );
         }
-        self.tell_all(&what);
+        self.publish_to_all(&what);
     }
 
-    /// Tells it to this run and to those whose inputs were taken in.
-    fn tell_all(&self, what: &What) {
+    /// Publishes an event to this run and to the runs merged into it.
+    fn publish_to_all(&self, what: &TurnEvent) {
         for run in self.runs() {
-            self.minds.tell(&self.session.key, run, what.clone());
+            self.minds.publish(&self.session.key, run, what.clone());
         }
     }
 
-    /// The runs whose inputs were taken in, and this one, which is the last to be told.
+    /// The merged runs and this one. Its own comes last, because its end clears the snapshot of the running turn.
     fn runs(&self) -> impl Iterator<Item = &String> {
         let own = std::iter::once(&self.record.run_id);
-        self.work.merged.iter().chain(own)
+        self.progress.merged.iter().chain(own)
     }
 
-    async fn put_in_order(&mut self, state: TurnState, outcome: String) -> Result<(), Halt> {
-        // What was being kept when the turn was halted may be kept or not: look again.
+    /// Gives open calls a result and stores the final state.
+    async fn close(&mut self, state: TurnState, outcome: String) -> Result<(), Halt> {
+        // `run` may have been dropped in the middle of a commit, so memory may be a step behind the disk: read it again.
         let sessions = self.minds.sessions.clone();
         let Some(session) = sessions.get(&self.session.key).await? else {
+            // Deleted meanwhile; only the turn's record is left.
             let (id, now) = (&self.record.id, self.minds.now());
             return Ok(sessions.fail_turn(id, &outcome, now).await?);
         };
         let same = session.id == self.session.id;
         self.session = session;
+        // A reset gave the session a new id and archived its messages; there is no call left to close.
         if same {
             let (id, floor) = (&self.session.id, self.session.floor);
             self.conversation = Conversation::load(&sessions, id, floor).await?;
@@ -81,10 +92,10 @@ impl Turn {
         self.commit(acts).await
     }
 
-    /// The turn that was cut off after its last reply: its calls have no results, and nobody will give them
-    /// any. One that waits for the owner, or lets others go first, was not.
-    pub(super) async fn cut_off(&self) -> Result<Option<String>, Halt> {
-        let Some(turn) = self.conversation.cut_off() else {
+    /// The turn whose calls at the end of the conversation will never get results. A turn that is still open (waiting for
+    /// the owner, or parked) will finish them itself.
+    pub(super) async fn interrupted_turn(&self) -> Result<Option<String>, Halt> {
+        let Some(turn) = self.conversation.unanswered_turn() else {
             return Ok(None);
         };
         let open = self.minds.sessions.open_turns(&self.session.key).await?;
@@ -92,23 +103,25 @@ impl Turn {
         Ok((!goes_on).then(|| turn.to_owned()))
     }
 
-    /// Gives every call of a turn's last reply a result, so that the conversation can go on.
+    /// Gives every call of a turn's last reply a result. Providers reject a conversation in which a call has none, so
+    /// without this the session could not be used again.
     pub(super) async fn close_open_calls(&mut self, turn: &str, why: &str) -> Result<(), Halt> {
         let calls = self.conversation.open_calls(turn);
         if calls.is_empty() {
             return Ok(());
         }
-        // As it is kept: what this turn has in mind may be a step ahead when it was halted.
+        // From disk: the copy in memory may be a step ahead if a commit was interrupted.
         let step = self.last_step(turn).await?;
         let records = self.minds.sessions.calls(turn, step).await?;
         let mut made = Vec::with_capacity(calls.len());
         let result = |(at, call): (usize, ToolCall)| {
             let record = records.get(at).filter(|record| record.call_id == call.id);
-            let kept = record.and_then(|record| record.outcome.as_deref());
-            let kept: Option<Given> = kept.and_then(|kept| serde_json::from_str(kept).ok());
-            let given = kept.unwrap_or_else(|| match record.map(|record| record.state) {
-                Some(CallState::Started) => Given::unknown(&call.name),
-                _ => Given::error(&call.name, &format!("not run: {why}")),
+            let stored = record.and_then(|record| record.outcome.as_deref());
+            let stored: Option<CallOutput> =
+                stored.and_then(|text| serde_json::from_str(text).ok());
+            let given = stored.unwrap_or_else(|| match record.map(|record| record.state) {
+                Some(CallState::Started) => CallOutput::unknown(&call.name),
+                _ => CallOutput::error(&call.name, &format!("not run: {why}")),
             });
             made.push(given.made);
             ToolResult {
@@ -122,14 +135,14 @@ impl Turn {
         let message = Message::Tool { results };
         let acts = vec![self.append_results(&message, &made)];
         self.commit(acts).await?;
-        self.keep_results(message, made);
+        self.remember_results(message, made);
         Ok(())
     }
 
-    /// Which reply a turn was at, as it is kept.
+    /// The step that a turn has reached, from disk.
     async fn last_step(&self, turn: &str) -> Result<i64, Halt> {
         let other = self.minds.sessions.turn(turn).await?;
-        let work = other.and_then(|other| serde_json::from_str::<super::Work>(&other.work).ok());
-        Ok(work.map_or(0, |work| work.step))
+        let progress = other.and_then(|other| TurnProgress::of(&other));
+        Ok(progress.map_or(0, |progress| progress.step))
     }
 }

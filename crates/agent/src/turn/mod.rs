@@ -1,143 +1,72 @@
-//! One turn: from an input to an answer, with every step on disk before the next.
+//! One turn: from an input to an answer.
+//!
+//! A turn is a state machine whose every step is on disk before the next one starts: the input, each reply together with
+//! the calls it asks for, the start of each call, its result, the results together with the next step's number. A crash
+//! at any point leaves a record from which [`Turn::load`] and [`Turn::run`] continue, and no call with effects runs twice.
+//!
+//! The order within a step is: commit, then update the copy in memory, then publish. A reader who hears of an event finds
+//! it in the records; a failed commit leaves memory and subscribers without it.
 
-mod back;
 mod calls;
 mod end;
 mod parking;
 mod reply;
 mod room;
+mod tools;
 mod witness;
 
-pub(crate) use parking::Open;
-pub(crate) use reply::usage;
-pub(crate) use room::{Room, place_to_cut_last, size_of};
+pub(crate) use parking::OpenTurn;
 
 use std::sync::Arc;
 
-use manyhands_core::{Caller, Taint, ToolError};
-use manyhands_llm::{Block, Message, StopReason};
+use manyhands_core::{Caller, ToolError};
+use manyhands_llm::{Message, StopReason};
 use manyhands_store::{SessionChange, SessionRecord, StoreError, TurnRecord, TurnState};
-use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::client::{ClientRequest, ClientTool};
+use crate::call_output::CallStats;
 use crate::conversation::{Conversation, body, body_of_results, kind};
-use crate::event::{TurnUsage, What};
-use crate::fence;
+use crate::event::TurnEvent;
+use crate::failure::{Failure, FailureKind};
+use crate::input::{Input, as_message};
 use crate::key::SessionKey;
-use crate::minds::Inner;
-use crate::outcome::{Failure, FailureKind, Outcome};
-use crate::outside::Origin;
-use crate::plan::Plan;
+use crate::minds::MindsInner;
+use crate::origin::Origin;
+use crate::outcome::StoredOutcome;
+use crate::progress::TurnProgress;
 use crate::settings::{AgentSettings, SessionSettings, TurnLimits};
-use crate::shape::Made;
 
-/// What was said.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Input {
-    /// The text.
-    pub text: String,
-    /// Pictures beside it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pictures: Vec<Block>,
-    /// Only these tools, where whoever asks chose.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<String>>,
-    /// Another model than the session's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<manyhands_llm::ModelId>,
-    /// The JSON Schema that the answer has to fit, as far as the provider can see to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<serde_json::Value>,
-    /// Another level of thinking than the session's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thinking: Option<manyhands_llm::Thinking>,
-    /// How the client of one request asks, where it speaks a model's own format.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<Box<ClientRequest>>,
-}
-
-impl Input {
-    /// A text.
-    pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
-        }
-    }
-
-    /// Whether it asks for nothing but an answer, so that a running turn may take it in.
-    fn is_plain(&self) -> bool {
-        self.tools.is_none()
-            && self.model.is_none()
-            && self.output.is_none()
-            && self.thinking.is_none()
-            && self.client.is_none()
-    }
-
-    /// Whether there is nothing new to say: the conversation that is there is to be continued.
-    fn continues(&self) -> bool {
-        let client = self.client.as_ref();
-        client.is_some_and(|client| client.continues)
-    }
-
-    /// The tool of this name that the client runs.
-    pub(crate) fn client_tool(&self, name: &str) -> Option<&ClientTool> {
-        let client = self.client.as_ref()?;
-        client.tools.iter().find(|tool| tool.name == name)
-    }
-}
-
-/// How far a turn is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Work {
-    /// How many replies there were.
-    pub(crate) step: i64,
-    /// What they used up.
-    pub(crate) usage: TurnUsage,
-    /// The untrusted text that was read first.
-    pub(crate) tainted: Taint,
-    /// Runs whose inputs became part of this turn.
-    pub(crate) merged: Vec<String>,
-    /// The last call and how often it was made in a row.
-    pub(crate) repeated: (String, u32),
-    /// What the model means to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) plan: Option<Plan>,
-}
-
-/// The last words of a turn.
-pub(crate) struct Said {
+/// The answer with which a turn ends.
+pub(crate) struct FinalAnswer {
     pub(crate) text: String,
-    /// Why the model said no more.
+    /// Why the model stopped.
     pub(crate) stop: StopReason,
 }
 
-/// Why a turn goes no further.
+/// Why a turn stops running.
 pub(crate) enum Halt {
-    /// It has its answer.
-    Done(Said),
-    /// It has none.
+    /// It has an answer.
+    Done(FinalAnswer),
+    /// It failed.
     Failed(Failure),
-    /// Somebody stopped it.
+    /// The user stopped it, or its session was reset.
     Stopped,
-    /// The session began anew before the turn did: it is taken up again, in the new one.
+    /// The session was reset before the turn began: it is loaded again, in the new session.
     Again,
-    /// The house closes; it goes on after the next start.
+    /// The gateway is stopping; the turn resumes after the next start.
     Suspended,
-    /// It waits for the owner and lets other people's turns go first; then it is taken up again.
+    /// It waits for the owner and lets other people's turns go first; then it is loaded again.
     Parked,
 }
 
 impl From<StoreError> for Halt {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Changed { .. } => Self::Stopped, // the session was reset meanwhile
+            StoreError::Changed { .. } => Self::Stopped, // the session was reset
             other => Self::Failed(Failure::new(
                 FailureKind::Storage,
-                format!("the conversation could not be kept: {other}"),
+                format!("failed to store the conversation: {other}"),
             )),
         }
     }
@@ -145,7 +74,7 @@ impl From<StoreError> for Halt {
 
 /// A turn that is being worked on.
 pub(crate) struct Turn {
-    pub(crate) minds: Arc<Inner>,
+    pub(crate) minds: Arc<MindsInner>,
     pub(crate) session: SessionRecord,
     pub(crate) record: TurnRecord,
     pub(crate) input: Input,
@@ -156,35 +85,37 @@ pub(crate) struct Turn {
     pub(crate) limits: TurnLimits,
     pub(crate) cancel: CancellationToken,
     pub(crate) conversation: Conversation,
-    pub(crate) work: Work,
+    pub(crate) progress: TurnProgress,
 }
 
 impl Turn {
-    /// Takes a turn up, from its beginning or from where it was.
-    pub(crate) async fn take_up(
-        minds: &Arc<Inner>,
+    /// Loads a turn, new or interrupted.
+    pub(crate) async fn load(
+        minds: &Arc<MindsInner>,
         session: SessionRecord,
         record: TurnRecord,
         cancel: CancellationToken,
     ) -> Result<Self, ToolError> {
         let damaged =
-            |e: serde_json::Error| ToolError::internal(format!("the turn is damaged: {e}"));
+            |e: serde_json::Error| ToolError::internal(format!("the stored turn is damaged: {e}"));
         let input: Input = serde_json::from_str(&record.input).map_err(damaged)?;
         let origin: Origin = serde_json::from_str(&record.origin).map_err(damaged)?;
-        let work: Work = serde_json::from_str(&record.work).map_err(damaged)?;
+        let progress: TurnProgress = serde_json::from_str(&record.work).map_err(damaged)?;
         let settings = serde_json::from_str(&session.settings).unwrap_or_default();
         let agent = minds.agent(&session.agent)?;
-        let caller = minds.house.caller(&origin)?;
+        // Looked up again rather than stored: rights may have been revoked since the input was queued.
+        let caller = minds.env.caller(&origin)?;
         let caller = Arc::new(caller.through(origin.actor(&session.agent)));
         let sessions = &minds.sessions;
-        let conversation = match minds.recent.take(&session) {
-            Some(held) => held,
+        // Taken out, not shared: the turn changes its copy, and puts it back only if it is still what is on disk.
+        let conversation = match minds.cache.take(&session) {
+            Some(cached) => cached,
             None => Conversation::load(sessions, &session.id, session.floor)
                 .await
                 .map_err(|e| ToolError::internal(e.to_string()))?,
         };
         Ok(Self {
-            limits: minds.house.limits(),
+            limits: minds.env.limits(),
             minds: minds.clone(),
             session,
             record,
@@ -195,22 +126,24 @@ impl Turn {
             settings,
             cancel,
             conversation,
-            work,
+            progress,
         })
     }
 
-    /// The conversation is held for the next turn.
-    pub(crate) fn leave(self) {
-        self.minds.recent.hold(&self.session, self.conversation);
+    /// Caches the conversation for the next turn.
+    pub(crate) fn release(self) {
+        self.minds.cache.put(&self.session, self.conversation);
     }
 
-    /// Works until there is an answer, or a reason why there is none.
+    /// Runs until there is an answer or a reason to stop.
     pub(crate) async fn run(&mut self) -> Halt {
         let (cancel, minds) = (self.cancel.clone(), self.minds.clone());
+        // Biased: a stop wins over a step that is ready at the same moment. Dropping `go_on` is safe because every step
+        // is committed before it counts; `end` reads from disk what was stored.
         tokio::select! {
             biased;
             () = cancel.cancelled() => Halt::Stopped,
-            () = minds.house.stopping().cancelled() => Halt::Suspended,
+            () = minds.env.stopping().cancelled() => Halt::Suspended,
             halt = self.go_on() => halt.unwrap_or_else(|halt| halt),
         }
     }
@@ -219,37 +152,40 @@ impl Turn {
         if self.record.state == TurnState::Queued {
             self.begin().await?;
         } else if !self.input.continues() && !self.conversation.has(&self.record.id) {
-            return Err(Halt::Stopped); // the session was reset while this turn stepped aside
+            return Err(Halt::Stopped); // the session was reset while this turn was parked
         } else {
             self.wait_for_tools().await?;
         }
         loop {
+            // Open calls come first: after a crash the last stored reply may have calls without results.
             if !self.conversation.open_calls(&self.record.id).is_empty() {
-                if let Some(said) = self.run_calls().await? {
-                    return Ok(Halt::Done(said));
+                if let Some(answer) = self.run_calls().await? {
+                    return Ok(Halt::Done(answer));
                 }
-                self.take_in().await?;
+                self.merge_queued().await?;
             }
-            if let Some(said) = self.next_reply().await? {
-                return Ok(Halt::Done(said));
+            if let Some(answer) = self.next_reply().await? {
+                return Ok(Halt::Done(answer));
             }
         }
     }
 
-    /// The input becomes part of the conversation.
+    /// Adds the input to the conversation.
     async fn begin(&mut self) -> Result<(), Halt> {
-        if let Some(turn) = self.cut_off().await? {
+        if let Some(turn) = self.interrupted_turn().await? {
+            // The commit of the input below would otherwise follow calls without results.
             self.close_open_calls(&turn, "it was interrupted before this message came")
                 .await?;
         }
         let (input, origin) = (self.input.clone(), self.origin.clone());
-        self.work.tainted.absorb(&origin.taint());
-        self.work.tainted.absorb(&self.session.taint);
-        self.work.tainted.absorb(&self.agent.taint);
+        self.progress.tainted.absorb(&origin.taint());
+        self.progress.tainted.absorb(&self.session.taint);
+        self.progress.tainted.absorb(&self.agent.taint);
         if let Some(client) = &input.client {
-            self.work.tainted.absorb(&client.taint);
+            self.progress.tainted.absorb(&client.taint);
         }
         let message = (!input.continues()).then(|| as_message(&input, &origin));
+        // State, message and taint in one commit: a turn that is `running` always has its input in the conversation.
         let mut acts = vec![self.moved(TurnState::Running, None)];
         acts.extend(
             message
@@ -258,32 +194,35 @@ impl Turn {
         );
         acts.extend(self.newly_tainted());
         let begun = self.commit(acts).await;
+        // The commit is refused when the session got a new id since it was loaded. Nothing was done yet, so the input is not
+        // lost but starts in the new session.
         begun.map_err(|halt| match halt {
             Halt::Stopped => Halt::Again,
             other => other,
         })?;
         if let Some(message) = message {
-            self.tell_taken(&self.record.run_id, &message, None);
-            self.keep(message);
+            self.publish_taken(&self.record.run_id, &message, None);
+            self.remember(message);
         }
         self.record.state = TurnState::Running;
         self.record.started = self.record.started.or(Some(self.session.updated));
         Ok(())
     }
 
-    /// The conversation becomes tainted with the turn: what was read stays in it.
+    /// Taints the session once the turn is tainted: what was read stays in the conversation.
     fn newly_tainted(&self) -> Option<SessionChange> {
-        let newly = self.work.tainted.is_tainted() && !self.session.taint.is_tainted();
-        newly.then(|| SessionChange::Taint(self.work.tainted.clone()))
+        let newly = self.progress.tainted.is_tainted() && !self.session.taint.is_tainted();
+        newly.then(|| SessionChange::Taint(self.progress.tainted.clone()))
     }
 
-    /// Takes in what the same person said meanwhile.
-    async fn take_in(&mut self) -> Result<(), Halt> {
+    /// Merges queued inputs of the same person into this turn, so that its next reply answers them too.
+    async fn merge_queued(&mut self) -> Result<(), Halt> {
         let open = self.minds.sessions.open_turns(&self.session.key).await?;
         for waiting in open {
             let theirs = serde_json::from_str::<Origin>(&waiting.origin);
             let ours = waiting.state == TurnState::Queued
                 && theirs.is_ok_and(|theirs| theirs.is_same(&self.origin));
+            // A damaged input stays queued; its own turn will report it.
             let Ok(input) = serde_json::from_str::<Input>(&waiting.input) else {
                 continue;
             };
@@ -292,13 +231,14 @@ impl Turn {
             }
             let message = as_message(&input, &self.origin);
             let run = waiting.run_id;
-            self.work.merged.push(run.clone());
+            self.progress.merged.push(run.clone());
             let merged = SessionChange::Turn {
                 id: waiting.id,
                 state: TurnState::Merged,
                 work: None,
-                outcome: Some(Outcome::merged(&self.record.id).json()),
+                outcome: Some(StoredOutcome::merged(&self.record.id).json()),
             };
+            // One commit: the input is either still queued or part of this turn, never both.
             let acts = vec![
                 merged,
                 self.append(kind::USER, &message),
@@ -306,29 +246,29 @@ impl Turn {
             ];
             self.commit(acts).await?;
             let into = Some(self.record.run_id.clone());
-            self.tell_taken(&run, &message, into);
-            self.keep(message);
+            self.publish_taken(&run, &message, into);
+            self.remember(message);
         }
         Ok(())
     }
 
-    /// Tells that the message that was just kept is what a run asked.
-    fn tell_taken(&self, run: &str, message: &Message, into: Option<String>) {
-        let taken = What::Taken {
+    /// Publishes that the message stored last is the input of a run.
+    fn publish_taken(&self, run: &str, message: &Message, into: Option<String>) {
+        let taken = TurnEvent::Taken {
             at: self.session.updated,
             message: message.clone(),
             into,
         };
-        let seq = Some(self.last_seq());
-        self.minds.tell_kept(&self.session.key, run, taken, seq);
+        self.minds
+            .publish_stored(&self.session.key, run, taken, self.last_seq());
     }
 
-    /// The number of the message that was kept last.
+    /// The number of the message stored last.
     fn last_seq(&self) -> i64 {
         self.session.next_seq - 1
     }
 
-    /// The key of its session.
+    /// The session's key.
     fn key(&self) -> SessionKey {
         let own = self.session.key.parse();
         own.unwrap_or_else(|_| SessionKey::main(&self.session.agent))
@@ -342,8 +282,8 @@ impl Turn {
         }
     }
 
-    /// What tools gave, with how their calls went.
-    fn append_results(&self, message: &Message, made: &[Option<Made>]) -> SessionChange {
+    /// Appends tool results with the stats of their calls.
+    fn append_results(&self, message: &Message, made: &[Option<CallStats>]) -> SessionChange {
         SessionChange::Append {
             turn: Some(self.record.id.clone()),
             kind: kind::TOOL,
@@ -351,12 +291,12 @@ impl Turn {
         }
     }
 
-    /// This turn in another state, with how far it is.
+    /// Moves this turn to a state, with its progress.
     fn moved(&self, state: TurnState, outcome: Option<String>) -> SessionChange {
         SessionChange::Turn {
             id: self.record.id.clone(),
             state,
-            work: serde_json::to_string(&self.work).ok(),
+            work: serde_json::to_string(&self.progress).ok(),
             outcome,
         }
     }
@@ -369,29 +309,29 @@ impl Turn {
         Ok(())
     }
 
-    /// Adds the message that was just kept.
-    fn keep(&mut self, message: Message) {
-        self.keep_results(message, Vec::new());
+    /// Adds the message that was just stored to the conversation in memory.
+    fn remember(&mut self, message: Message) {
+        self.remember_results(message, Vec::new());
     }
 
-    /// Adds what tools gave, which was just kept with how their calls went.
-    fn keep_results(&mut self, message: Message, made: Vec<Option<Made>>) {
+    /// The same for tool results.
+    fn remember_results(&mut self, message: Message, made: Vec<Option<CallStats>>) {
         let seq = self.last_seq();
         self.conversation.add(seq, &self.record.id, message, made);
     }
 
-    /// Tells what became the message that was kept last.
-    fn tell_said(&self, run: &str, what: What) {
-        let seq = Some(self.last_seq());
-        self.minds.tell_kept(&self.session.key, run, what, seq);
-    }
-
-    fn tell(&self, what: What) {
+    /// Publishes an event about the message stored last.
+    fn publish_message(&self, run: &str, what: TurnEvent) {
         self.minds
-            .tell(&self.session.key, &self.record.run_id, what);
+            .publish_stored(&self.session.key, run, what, self.last_seq());
     }
 
-    /// What takes longer than a turn may is given up.
+    fn publish(&self, what: TurnEvent) {
+        self.minds
+            .publish(&self.session.key, &self.record.run_id, what);
+    }
+
+    /// Fails the turn if `work` takes longer than its time limit.
     async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Halt> {
         timeout(self.limits.wall, work).await.map_err(|_| {
             let limit = self.limits.wall;
@@ -399,15 +339,4 @@ impl Turn {
             Halt::Failed(Failure::new(FailureKind::TurnTimeout, message))
         })
     }
-}
-
-/// What was said, as a model is shown it: the owner's words as they are, others' as data.
-fn as_message(input: &Input, origin: &Origin) -> Message {
-    let text = match origin.trusted {
-        true => input.text.clone(),
-        false => fence::fenced(&format!("person:{}", origin.name), &input.text),
-    };
-    let mut content = vec![Block::Text { text }];
-    content.extend(input.pictures.iter().cloned());
-    Message::User { content }
 }

@@ -1,28 +1,31 @@
 //! One reply of a model.
 
-use manyhands_core::Timestamp;
 use manyhands_llm::{
-    BillingContext, Delta, ErrorKind, ModelError, ModelRequest, OutputSchema, Reply, StopReason,
-    SystemPart, ToolChoice, ToolDef,
+    BillingContext, Delta, ErrorKind, ModelError, OutputSchema, Reply, ModelRequest, StopReason, SystemPart,
+    ToolChoice, ToolDef,
 };
-use manyhands_store::{CallRecord, CallState, SessionChange, TurnState, Usage};
+use manyhands_store::{SessionChange, CallRecord, CallState, TurnState};
 
-use super::{Halt, Said, Turn};
+use super::{FinalAnswer, Halt, Turn};
 use crate::client::ClientTool;
 use crate::conversation::kind;
-use crate::event::What;
-use crate::outcome::{Failure, Outcome};
+use crate::event::TurnEvent;
+use crate::failure::Failure;
+use crate::outcome::StoredOutcome;
 use crate::prompt;
-use crate::shape::{Shape, toolset};
+use crate::toolset::{ToolScope, toolset};
+use crate::usage::usage_of;
 
 const CONCLUDE: &str = "You have used up your steps. Answer now with what you have, without tools, and say what is left undone.";
 
 impl Turn {
-    /// Asks the model once more. `Some` is the answer; `None` means that it asked for tools.
-    pub(super) async fn next_reply(&mut self) -> Result<Option<Said>, Halt> {
+    /// Gets the next reply of the model. `Some` is the answer; `None` means that it called tools.
+    pub(super) async fn next_reply(&mut self) -> Result<Option<FinalAnswer>, Halt> {
         self.make_room(false).await?;
         let request = self.request().await;
         let reply = match self.ask(&request).await? {
+            // Our estimate of the size was too low. Once only: if the shortened conversation is too long as well, the error
+            // goes to the user.
             Err(error) if error.kind == ErrorKind::ContextOverflow => {
                 self.make_room(true).await?;
                 let request = self.request().await;
@@ -31,21 +34,22 @@ impl Turn {
             other => other,
         };
         let reply = reply.map_err(|error| Halt::Failed(Failure::from(&error)))?;
-        self.take(reply).await
+        self.store(reply).await
     }
 
     async fn ask(&self, request: &ModelRequest) -> Result<Result<Reply, ModelError>, Halt> {
-        let models = self.minds.house.models();
+        let models = self.minds.env.models();
+        // Numbered before the first delta, so that subscribers can tell a retried reply from the one before.
         self.minds.begin_reply(&self.session.key);
         let (minds, key, run) = (&self.minds, &self.session.key, &self.record.run_id);
         let mut on = |delta: Delta| {
             let what = match delta {
-                Delta::Text(text) => What::Delta(text),
-                Delta::Thinking(text) => What::Thinking(text),
-                Delta::Restart { because, .. } => What::Restart { because },
+                Delta::Text(text) => TurnEvent::Delta(text),
+                Delta::Thinking(text) => TurnEvent::Thinking(text),
+                Delta::Restart { because, .. } => TurnEvent::Restart { because },
                 Delta::CallStart { .. } | Delta::CallArguments { .. } => return,
             };
-            minds.tell(key, run, what);
+            minds.publish(key, run, what);
         };
         let replied = self
             .in_time(models.reply(request, &mut on, &self.cancel))
@@ -58,11 +62,13 @@ impl Turn {
 
     async fn request(&mut self) -> ModelRequest {
         let (key, minds) = (self.key(), self.minds.clone());
-        let taint = &mut self.work.tainted;
-        let built = prompt::build(&*minds.house, &key, &self.agent, &self.settings, taint);
+        let taint = &mut self.progress.tainted;
+        let built = prompt::build(&*minds.env, &key, &self.agent, &self.settings, taint);
         let mut system = built.await;
-        let last = self.work.step >= i64::from(self.limits.steps);
-        if let Some(plan) = &self.work.plan {
+        // The last reply gets no tools, so that a turn at its limit ends with an answer instead of an error.
+        let last = self.progress.step >= i64::from(self.limits.steps);
+        // Last in the prompt, because it changes with every step: everything before stays cached.
+        if let Some(plan) = &self.progress.plan {
             system.push(SystemPart::changing(plan.shown()));
         }
         if last {
@@ -72,8 +78,8 @@ impl Turn {
         let client = self.input.client.as_deref();
         let tool_choice = match client {
             _ if last => ToolChoice::None,
-            // A call that has to be made is made once: after it the model decides.
-            Some(client) if self.work.step == 0 => client.tool_choice.clone(),
+            // A forced call is made once; forcing it again after its result would never end.
+            Some(client) if self.progress.step == 0 => client.tool_choice.clone(),
             Some(client) if client.tool_choice == ToolChoice::None => ToolChoice::None,
             _ => ToolChoice::Auto,
         };
@@ -106,10 +112,10 @@ impl Turn {
         }
     }
 
-    /// The tools that the model is shown: the agent's own, then the client's. Where both have a name, the client's
-    /// counts: it expects to run what it offered.
+    /// The tools shown to the model: the agent's, then the client's. The client's win a name conflict: it expects to run
+    /// what it offered.
     fn tools(&self) -> Vec<ToolDef> {
-        let mut tools = toolset(&self.minds.path.catalogue(), &self.shape());
+        let mut tools = toolset(&self.minds.path.catalogue(), &self.scope());
         if let Some(client) = &self.input.client {
             tools.retain(|tool| self.input.client_tool(&tool.name).is_none());
             tools.extend(client.tools.iter().map(ClientTool::shown));
@@ -118,8 +124,8 @@ impl Turn {
     }
 
     /// What decides which tools the turn has.
-    pub(super) fn shape(&self) -> Shape<'_> {
-        Shape {
+    pub(super) fn scope(&self) -> ToolScope<'_> {
+        ToolScope {
             path: &*self.minds.path,
             caller: &self.caller,
             agent: &self.session.agent,
@@ -131,9 +137,9 @@ impl Turn {
         }
     }
 
-    /// Keeps a reply, with the calls it asks for.
-    async fn take(&mut self, reply: Reply) -> Result<Option<Said>, Halt> {
-        let usage = &mut self.work.usage;
+    /// Stores a reply with its usage and the calls it asks for.
+    async fn store(&mut self, reply: Reply) -> Result<Option<FinalAnswer>, Halt> {
+        let usage = &mut self.progress.usage;
         usage.replies += 1;
         usage.input_tokens += reply.usage.total_input();
         usage.output_tokens += reply.usage.output;
@@ -146,7 +152,7 @@ impl Turn {
             .zip(0..)
             .map(|(call, place)| CallRecord {
                 turn: self.record.id.clone(),
-                step: self.work.step,
+                step: self.progress.step,
                 place,
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
@@ -160,7 +166,8 @@ impl Turn {
             .iter()
             .any(|call| self.input.client_tool(&call.tool).is_none());
         if !own {
-            // With nothing to run here the turn ends, with an answer or with calls for the client.
+            // Nothing to run here, so the turn ends: with an answer, or with calls for the client. Answer and end are one
+            // commit, so a crash cannot leave an answered turn open to be answered again.
             let (stop, calls) = (reply.stop, !asked.is_empty());
             let text = match (stop, text.is_empty() && !calls) {
                 (StopReason::End | StopReason::Calls, true) => {
@@ -169,37 +176,24 @@ impl Turn {
                 _ => text,
             };
             let stop = if calls { StopReason::Calls } else { stop };
-            let outcome = Outcome::answered(&text, stop, self.work.usage);
+            let outcome = StoredOutcome::answered(&text, stop, self.progress.usage);
             acts.push(self.moved(TurnState::Done, Some(outcome.json())));
             self.commit(acts).await?;
-            self.keep(message);
-            return Ok(Some(Said { text, stop }));
+            self.remember(message);
+            return Ok(Some(FinalAnswer { text, stop }));
         }
+        // The calls are recorded with the reply: after a crash the turn finds what it was about to run.
         acts.extend(asked.into_iter().map(SessionChange::Ask));
         acts.push(self.moved(TurnState::Running, None));
         self.commit(acts).await?;
-        self.keep(message);
+        self.remember(message);
         if !text.is_empty() {
-            self.tell_said(&self.record.run_id, What::Partial(text));
+            self.publish_message(&self.record.run_id, TurnEvent::Partial(text));
         }
         Ok(None)
     }
 
     fn spent(&self, reply: &Reply) -> SessionChange {
-        SessionChange::Spend(usage(reply, self.minds.now()))
-    }
-}
-
-/// What a reply used up, for the books.
-pub(crate) fn usage(reply: &Reply, now: Timestamp) -> Usage {
-    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    Usage {
-        day: now.rfc3339().chars().take(10).collect(),
-        model: reply.model.to_string(),
-        input_tokens: count(reply.usage.total_input()),
-        output_tokens: count(reply.usage.output),
-        cache_read_tokens: count(reply.usage.cache_read),
-        cache_write_tokens: count(reply.usage.cache_write),
-        cost_micros: count(reply.cost.micro_dollars().unwrap_or(0)),
+        SessionChange::Spend(usage_of(reply, self.minds.now()))
     }
 }

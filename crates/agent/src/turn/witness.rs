@@ -1,37 +1,37 @@
-//! Keeps where a call of a turn stands, at the moment it gets there.
+//! Persists the state of a call at the moment the path reaches it.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use manyhands_core::{AgentId, ApprovalId, Question, ToolError, Witness};
-use manyhands_store::{CallState, SessionChange, TurnState};
+use manyhands_core::{AgentId, ApprovalId, ErrorCode, Question, ToolError, Witness};
+use manyhands_store::{SessionChange, CallState, TurnState};
 use serde_json::Value;
 
-use crate::event::What;
+use crate::event::TurnEvent;
 use crate::key::SessionKey;
-use crate::minds::Inner;
-use crate::outside::Origin;
+use crate::minds::MindsInner;
+use crate::origin::Origin;
 
 /// One call of one turn.
 pub(super) struct CallWitness {
-    pub(super) minds: Arc<Inner>,
-    /// Key and id.
+    pub(super) minds: Arc<MindsInner>,
+    /// Key and id of the session.
     pub(super) session: (String, String),
     pub(super) turn: String,
     pub(super) run_id: String,
-    /// Which reply, and which of its calls.
+    /// Step, and index of the call in it.
     pub(super) place: (i64, i64),
     /// The model's id of the call.
     pub(super) call_id: String,
     pub(super) tool: String,
     pub(super) arguments: Value,
-    /// Who asked for it.
+    /// Who sent the input.
     pub(super) origin: Origin,
-    /// The sessions that wait for this one, which are told too what it waits for.
+    /// The sessions that wait for this one; their subscribers learn of approval requests too.
     pub(super) above: Vec<String>,
-    /// Whether it no longer waits for the owner, to let others go first.
+    /// Set when it stops waiting for the owner to let another turn go first.
     pub(super) gave_up: AtomicBool,
 }
 
@@ -45,28 +45,28 @@ impl CallWitness {
     async fn commit(&self, acts: Vec<SessionChange>) -> Result<(), ToolError> {
         let (key, id) = &self.session;
         let now = self.minds.clock.now();
-        let kept = self.minds.sessions.commit(key, id, acts, now).await;
-        kept.map(drop).map_err(|error| {
-            ToolError::from(error).context("failed to persist the step, so nothing was run")
+        let stored = self.minds.sessions.commit(key, id, acts, now).await;
+        stored.map(drop).map_err(|error| {
+            ToolError::from(error).context("failed to persist the call, so it was not run")
         })
     }
 
-    /// Tells those who wait for this, in the runs in which they do.
-    async fn tell_above(&self, what: &What) {
+    /// Publishes an event to the runs that wait for this one.
+    async fn publish_above(&self, what: &TurnEvent) {
         for key in &self.above {
             let Ok(open) = self.minds.sessions.open_turns(key).await else {
                 continue;
             };
             let waiting = open.iter().find(|turn| turn.state != TurnState::Queued);
             if let Some(turn) = waiting {
-                self.minds.tell(key, &turn.run_id, what.clone());
+                self.minds.publish(key, &turn.run_id, what.clone());
             }
         }
     }
 
-    /// The caller may have lost the right while the call waited.
-    fn may_still(&self) -> Result<(), ToolError> {
-        let caller = self.minds.house.caller(&self.origin)?;
+    /// Checks the caller's rights again: they may have been revoked while the call waited for approval.
+    fn recheck_rights(&self) -> Result<(), ToolError> {
+        let caller = self.minds.env.caller(&self.origin)?;
         let key: Result<SessionKey, _> = self.session.0.parse();
         let agent = key.map_or_else(|_| AgentId::main(), |key| key.agent().clone());
         let caller = caller.through(self.origin.actor(&agent));
@@ -93,26 +93,32 @@ impl CallWitness {
 #[async_trait]
 impl Witness for CallWitness {
     async fn waits(&self, approval: ApprovalId) {
+        // Not fatal: the approval request itself is on disk, and a turn that is still `running` there resumes just as well.
         if let Err(error) = self.commit(vec![self.turn(TurnState::Waiting)]).await {
-            tracing::warn!(%error, "failed to persist turn state `waiting`");
+            tracing::warn!(
+                event = "turn_state_not_persisted",
+                turn = self.turn,
+                %error,
+                "failed to persist turn state `waiting`"
+            );
         }
-        let what = What::Paused {
+        let what = TurnEvent::Paused {
             approval,
             tool: self.tool.clone(),
             arguments: self.arguments.clone(),
         };
         self.minds
-            .tell_asked(&self.session.0, &self.run_id, what.clone(), &self.call_id);
-        self.tell_above(&what).await;
+            .publish_paused(&self.session.0, &self.run_id, what.clone(), &self.call_id);
+        self.publish_above(&what).await;
     }
 
     async fn gives_up(&self) {
-        self.others_come().await;
+        self.other_turn_ready().await;
         self.gave_up.store(true, Ordering::SeqCst);
     }
 
     async fn starts(&self) -> Result<(), ToolError> {
-        self.may_still()?;
+        self.recheck_rights()?;
         let (step, place) = self.place;
         let started = SessionChange::Call {
             turn: self.turn.clone(),
@@ -121,12 +127,14 @@ impl Witness for CallWitness {
             state: CallState::Started,
             outcome: None,
         };
+        // On disk before the tool runs, and the tool does not run if this fails. It is what tells a restarted gateway that
+        // the call may have taken effect.
         self.commit(vec![started, self.turn(TurnState::Running)])
             .await?;
         if self.minds.has_question(&self.session.0) {
             self.minds
-                .tell(&self.session.0, &self.run_id, What::Resumed);
-            self.tell_above(&What::Resumed).await;
+                .publish(&self.session.0, &self.run_id, TurnEvent::Resumed);
+            self.publish_above(&TurnEvent::Resumed).await;
         }
         Ok(())
     }

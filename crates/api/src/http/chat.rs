@@ -9,7 +9,7 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream, StreamExt};
 use http::{HeaderMap, StatusCode};
-use manyhands_agent::{Heard, Input, SessionKey, What};
+use manyhands_agent::{Input, ParsedMessage, SessionKey, TurnEvent};
 use manyhands_agent_services::session_key;
 use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
@@ -135,8 +135,8 @@ async fn begin(gateway: &Arc<Gateway>, asker: Admitted, chat: Chat) -> Result<Be
         .hear(&key, &chat.message, &asker.caller)
         .await?;
     let input = match heard {
-        Heard::Message { input, .. } => Input { pictures, ..input },
-        Heard::Command(reply) => {
+        ParsedMessage::Message { input, .. } => Input { pictures, ..input },
+        ParsedMessage::Command(reply) => {
             return Ok(Begun::Done(Command {
                 status: Done::Done,
                 text: reply.response,
@@ -145,7 +145,7 @@ async fn begin(gateway: &Arc<Gateway>, asker: Admitted, chat: Chat) -> Result<Be
                 session_key: key,
             }));
         }
-        Heard::OnlyDirectives { response, .. } => {
+        ParsedMessage::OnlyDirectives { response, .. } => {
             return Err(ToolError::parameter("message", response));
         }
     };
@@ -224,13 +224,13 @@ fn event(name: &str, data: &Value) -> Event {
 }
 
 /// What happened, as the name of an event and what it carries.
-fn in_words(run: &Run, what: What) -> (&'static str, Value) {
+fn in_words(run: &Run, what: TurnEvent) -> (&'static str, Value) {
     match what {
-        What::Delta(text) => ("delta", json!({ "text": text })),
-        What::Thinking(text) => ("thinking", json!({ "text": text })),
-        What::Restart { because } => ("restart", json!({ "because": because })),
-        What::Partial(text) => ("partial", json!({ "text": text })),
-        What::ToolOutput {
+        TurnEvent::Delta(text) => ("delta", json!({ "text": text })),
+        TurnEvent::Thinking(text) => ("thinking", json!({ "text": text })),
+        TurnEvent::Restart { because } => ("restart", json!({ "because": because })),
+        TurnEvent::Partial(text) => ("partial", json!({ "text": text })),
+        TurnEvent::ToolOutput {
             call_id,
             tool,
             text,
@@ -238,7 +238,7 @@ fn in_words(run: &Run, what: What) -> (&'static str, Value) {
             let data = json!({ "phase": "output", "callId": call_id, "tool": tool, "text": text });
             ("tool", data)
         }
-        What::ToolStarted {
+        TurnEvent::ToolStarted {
             call_id,
             tool,
             arguments,
@@ -247,7 +247,7 @@ fn in_words(run: &Run, what: What) -> (&'static str, Value) {
             let data = json!({ "phase": "started", "callId": call_id, "tool": tool, "arguments": arguments, "auditCall": call });
             ("tool", data)
         }
-        What::ToolDone {
+        TurnEvent::ToolDone {
             call_id,
             tool,
             ok,
@@ -258,7 +258,7 @@ fn in_words(run: &Run, what: What) -> (&'static str, Value) {
             let data = json!({ "phase": "done", "callId": call_id, "tool": tool, "ok": ok, "shown": shown, "tookMs": took_ms, "auditCall": call });
             ("tool", data)
         }
-        What::Paused {
+        TurnEvent::Paused {
             approval,
             tool,
             arguments,
@@ -266,13 +266,13 @@ fn in_words(run: &Run, what: What) -> (&'static str, Value) {
             let data = json!({ "approvalId": approval, "tool": tool, "arguments": arguments });
             ("paused", data)
         }
-        What::Resumed | What::Taken { .. } => ("resumed", json!({})),
-        What::Final { text, stop, usage } => {
+        TurnEvent::Resumed | TurnEvent::Taken { .. } => ("resumed", json!({})),
+        TurnEvent::Final { text, stop, usage } => {
             let data = json!({ "text": text, "stopReason": stop, "usage": usage, "runId": run.sent.run_id, "sessionKey": run.key });
             ("final", data)
         }
-        What::Error(failure) => ("error", of_error(run, &failure.refusal())),
-        What::Stopped | What::Deleted => ("error", of_error(run, &stopped())),
+        TurnEvent::Error(failure) => ("error", of_error(run, &failure.refusal())),
+        TurnEvent::Stopped | TurnEvent::Deleted => ("error", of_error(run, &stopped())),
     }
 }
 
@@ -316,7 +316,7 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
             return Err(Refusal(ToolError::internal("the run has no end")));
         };
         match next? {
-            What::Final { text, stop, usage } => {
+            TurnEvent::Final { text, stop, usage } => {
                 let result = Ended::Answered(chat_answer::Answered {
                     status: Done::Done,
                     text,
@@ -327,9 +327,9 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
                 });
                 return Ok(Answered(result).into_response());
             }
-            What::Error(failure) => return Err(Refusal(failure.refusal())),
-            What::Stopped | What::Deleted => return Err(Refusal(stopped())),
-            What::Paused {
+            TurnEvent::Error(failure) => return Err(Refusal(failure.refusal())),
+            TurnEvent::Stopped | TurnEvent::Deleted => return Err(Refusal(stopped())),
+            TurnEvent::Paused {
                 approval,
                 tool,
                 arguments,
@@ -345,15 +345,15 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
                 let until = paused.map_or_else(|| Instant::now() + patience, |(_, until)| until);
                 paused = Some((question, until));
             }
-            What::ToolDone { tool, .. } => {
+            TurnEvent::ToolDone { tool, .. } => {
                 paused = paused.filter(|(question, _)| question.tool != tool);
             }
-            What::Resumed | What::Delta(_) | What::Partial(_) => paused = None,
-            What::Thinking(_)
-            | What::Restart { .. }
-            | What::ToolStarted { .. }
-            | What::ToolOutput { .. }
-            | What::Taken { .. } => {}
+            TurnEvent::Resumed | TurnEvent::Delta(_) | TurnEvent::Partial(_) => paused = None,
+            TurnEvent::Thinking(_)
+            | TurnEvent::Restart { .. }
+            | TurnEvent::ToolStarted { .. }
+            | TurnEvent::ToolOutput { .. }
+            | TurnEvent::Taken { .. } => {}
         }
     }
 }

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use manyhands_agent::{Input, Listener, Missed, Sent, SessionKey, What, Whose, ended};
+use manyhands_agent::{
+    ChatListener, Input, InputReceipt, Lagged, SessionKey, Subscription, TurnEvent, ended,
+};
 use manyhands_core::{ApprovalId, ErrorCode, Invoke, ToolError};
 use manyhands_gateway::{Admitted, Gateway, origin};
 use manyhands_http_common::Refusal;
@@ -14,11 +16,11 @@ use serde::Deserialize;
 pub(super) struct Run {
     gateway: Arc<Gateway>,
     asker: Admitted,
-    events: Listener,
+    events: ChatListener,
     /// The session.
     pub(super) key: SessionKey,
     /// The input.
-    pub(super) sent: Sent,
+    pub(super) sent: InputReceipt,
     /// Whether something may have happened that no event will tell.
     look: bool,
     /// The question that was told last.
@@ -37,7 +39,7 @@ impl Run {
         input: Input,
     ) -> Result<Self, ToolError> {
         let minds = gateway.minds();
-        let events = minds.listen(Whose::Session(&key)); // before it is sent, so that nothing is missed
+        let events = minds.listen(Subscription::Session(&key)); // before it is sent, so that nothing is missed
         let sent = minds.send(&key, run_id, input, &origin(&asker)).await?;
         Ok(Self {
             gateway: gateway.clone(),
@@ -53,13 +55,13 @@ impl Run {
     }
 
     /// What happens next; `None` after the end. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> Option<Result<What, ToolError>> {
+    pub(super) async fn next(&mut self) -> Option<Result<TurnEvent, ToolError>> {
         if self.ended {
             return None;
         }
         let next = self.happens().await;
-        self.ended = next.as_ref().map_or(true, What::is_end);
-        if let Ok(What::Paused { approval, .. }) = &next {
+        self.ended = next.as_ref().map_or(true, TurnEvent::is_end);
+        if let Ok(TurnEvent::Paused { approval, .. }) = &next {
             self.told = Some(*approval);
         }
         Some(next)
@@ -70,7 +72,7 @@ impl Run {
         std::mem::take(&mut self.missed)
     }
 
-    async fn happens(&mut self) -> Result<What, ToolError> {
+    async fn happens(&mut self) -> Result<TurnEvent, ToolError> {
         let gateway = self.gateway.clone();
         loop {
             if self.look {
@@ -88,18 +90,18 @@ impl Run {
             };
             match event {
                 // That it was taken is known: it was sent here.
-                Ok(event) if matches!(event.what, What::Taken { .. }) => {}
+                Ok(event) if matches!(event.what, TurnEvent::Taken { .. }) => {}
                 Ok(event) if event.run_id == self.sent.run_id && event.session == self.key => {
                     return Ok(event.what.clone());
                 }
                 Ok(_) => {}
-                Err(Missed(_)) => (self.look, self.missed) = (true, true),
+                Err(Lagged(_)) => (self.look, self.missed) = (true, true),
             }
         }
     }
 
     /// How it ended, or what it waits for, as it is on disk.
-    async fn kept(&self) -> Result<Option<What>, ToolError> {
+    async fn kept(&self) -> Result<Option<TurnEvent>, ToolError> {
         let turn = self.gateway.minds().turn(&self.sent.turn).await?;
         let gone = || ToolError::not_found("what came of this run is no longer kept");
         let turn = turn.ok_or_else(gone)?;
@@ -110,7 +112,7 @@ impl Run {
     }
 
     /// The question that a turn waits for, unless it was told.
-    async fn question(&self, turn: &TurnRecord) -> Result<Option<What>, ToolError> {
+    async fn question(&self, turn: &TurnRecord) -> Result<Option<TurnEvent>, ToolError> {
         #[derive(Deserialize)]
         struct Work {
             step: i64,
@@ -137,7 +139,7 @@ impl Run {
         });
         Ok(ours
             .filter(|question| self.told != Some(question.id))
-            .map(|question| What::Paused {
+            .map(|question| TurnEvent::Paused {
                 approval: question.id,
                 tool: question.tool,
                 arguments: question.arguments,

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use manyhands_agent::{
-    AgentSettings, House, LocalTime, MindParts, Minds, Origin, SkillNote, Think, TurnLimits,
+    AgentEnv, AgentSettings, LocalTime, MindParts, Minds, ModelClient, Origin, SkillNote,
+    TurnLimits,
 };
 use manyhands_agent_services::Kin;
 use manyhands_agent_services::job_delivery::{Deliver, Delivered, Target};
@@ -61,7 +62,7 @@ fn last_words(request: &ModelRequest) -> String {
 }
 
 #[async_trait]
-impl Think for Model {
+impl ModelClient for Model {
     async fn reply(
         &self,
         request: &ModelRequest,
@@ -125,13 +126,13 @@ impl Invoke for NoTools {
 }
 
 pub(super) struct TestHouse {
-    pub(super) model: Arc<dyn Think>,
+    pub(super) model: Arc<dyn ModelClient>,
     pub(super) stopping: CancellationToken,
 }
 
 #[async_trait]
-impl House for TestHouse {
-    fn models(&self) -> Arc<dyn Think> {
+impl AgentEnv for TestHouse {
+    fn models(&self) -> Arc<dyn ModelClient> {
         self.model.clone()
     }
     fn knows(&self, model: &manyhands_llm::ModelId) -> Result<(), ToolError> {
@@ -394,7 +395,7 @@ pub(super) async fn put_together(
     store: &Store,
     clock: Arc<dyn Clock>,
     ids: Ids,
-    model: Arc<dyn Think>,
+    model: Arc<dyn ModelClient>,
     settings: &LiveSettings,
     stopping: CancellationToken,
 ) -> (Cron, Minds) {
@@ -406,7 +407,7 @@ pub(super) async fn put_together(
         sessions: store.sessions().clone(),
         blobs: store.blobs().clone(),
         path: Arc::new(NoTools),
-        house: Arc::new(house),
+        env: Arc::new(house),
         clock: clock.clone(),
         ids: ids.clone(),
     });

@@ -11,7 +11,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_agent::{
-    AgentSettings, House, LocalTime, MindParts, Minds, Origin, SkillNote, Think, TurnLimits,
+    AgentEnv, AgentSettings, LocalTime, MindParts, Minds, ModelClient, Origin, SkillNote,
+    TurnLimits,
 };
 use manyhands_agent_services::People;
 use manyhands_channels::{Inbound, InboundEvent, InboundMessage as Said};
@@ -75,7 +76,7 @@ impl Default for Model {
 }
 
 #[async_trait]
-impl Think for Model {
+impl ModelClient for Model {
     async fn reply(
         &self,
         request: &ModelRequest,
@@ -147,13 +148,13 @@ impl Invoke for NoTools {
 struct Walls {
     chats: Chats,
     panics: Arc<AtomicUsize>,
-    model: Arc<dyn Think>,
+    model: Arc<dyn ModelClient>,
     stopping: CancellationToken,
 }
 
 #[async_trait]
-impl House for Walls {
-    fn models(&self) -> Arc<dyn Think> {
+impl AgentEnv for Walls {
+    fn models(&self) -> Arc<dyn ModelClient> {
         self.model.clone()
     }
     fn agent(&self, id: &AgentId) -> Option<AgentSettings> {
@@ -246,7 +247,7 @@ impl Stage {
         home: &Path,
         settings: Settings,
         clock: Arc<dyn Clock>,
-        model: Arc<dyn Think>,
+        model: Arc<dyn ModelClient>,
     ) -> Self {
         let stage = Self::closed(home, settings, clock, model).await;
         stage.chats.start().await.unwrap();
@@ -259,7 +260,7 @@ impl Stage {
         home: &Path,
         settings: Settings,
         clock: Arc<dyn Clock>,
-        model: Arc<dyn Think>,
+        model: Arc<dyn ModelClient>,
     ) -> Self {
         let (_, ids) = calm();
         let store = Store::open(home, clock.clone(), ids.clone(), None).await;
@@ -294,7 +295,7 @@ impl Stage {
             sessions: store.sessions().clone(),
             blobs: store.blobs().clone(),
             path: Arc::new(NoTools),
-            house: Arc::new(Walls {
+            env: Arc::new(Walls {
                 chats: chats.clone(),
                 panics: panics.clone(),
                 model,

@@ -1,6 +1,6 @@
 //! `memory_search`
 
-use manyhands_agent::{MEMORY_TOOL, Remembered};
+use manyhands_agent::{MEMORY_TOOL, MemoryHit};
 use manyhands_agent_services::memory::{Library, scope};
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ pub struct Params {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The results, best first.
-    results: Vec<Remembered>,
+    results: Vec<MemoryHit>,
     /// How many there are.
     count: usize,
     /// False while older conversations are still being read after a start.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use manyhands_agent::{End, Input};
+use manyhands_agent::{Input, TurnOutcome};
 use manyhands_agent_services::session_key;
 use manyhands_core::{CallContext, Effects, ErrorCode, Outcome, ToolError, ToolSpec, TypedTool};
 use schemars::JsonSchema;
@@ -89,13 +89,13 @@ impl TypedTool for SessionSend {
             }
         };
         let failed = match answer.end {
-            End::Said(text) => {
+            TurnOutcome::Answered(text) => {
                 output.status = "replied";
                 output.reply = Some(text);
                 return Ok(Outcome::of(&output)?.tainted_by(answer.tainted));
             }
-            End::Failed(error) => format!("{key} gave no answer: {error}"),
-            End::Stopped => format!("{key} gave no answer: somebody stopped its turn"),
+            TurnOutcome::Failed(error) => format!("{key} gave no answer: {error}"),
+            TurnOutcome::Stopped => format!("{key} gave no answer: somebody stopped its turn"),
         };
         Err(ToolError {
             details: Some(json!({ "turnId": output.turn_id, "runId": output.run_id })),

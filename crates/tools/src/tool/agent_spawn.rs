@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use manyhands_agent::template::{self, Template};
-use manyhands_agent::{End, Input, Minds, SessionKey};
+use manyhands_agent::{Input, Minds, SessionKey, TurnOutcome};
 use manyhands_agent_services::Child;
 use manyhands_core::{
     AgentId, CallContext, Effects, ErrorCode, Outcome, RunsOn, Taint, ToolError, ToolSpec,
@@ -93,7 +93,7 @@ impl TypedTool for AgentSpawn {
             }
         };
         let failed = match answer.end {
-            End::Said(response) => {
+            TurnOutcome::Answered(response) => {
                 let output = Output {
                     agent_id: child.id,
                     response,
@@ -101,8 +101,8 @@ impl TypedTool for AgentSpawn {
                 };
                 return Ok(Outcome::of(&output)?.tainted_by(answer.tainted));
             }
-            End::Failed(error) => format!("{} gave no answer: {error}", child.id),
-            End::Stopped => format!("{} gave no answer: somebody stopped it", child.id),
+            TurnOutcome::Failed(error) => format!("{} gave no answer: {error}", child.id),
+            TurnOutcome::Stopped => format!("{} gave no answer: somebody stopped it", child.id),
         };
         Err(ToolError {
             details: Some(json!({ "agentId": child.id, "depth": child.depth })),

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_acp::{CommandLine, AgentHost, ExitStatus, AgentEvent, Permission, PermissionRequest, TerminalOutput, Terminal};
-use manyhands_agent::What;
+use manyhands_acp::{AgentEvent, AgentHost, CommandLine, ExitStatus, Permission, PermissionRequest, Terminal, TerminalOutput};
+use manyhands_agent::TurnEvent;
 use manyhands_config::{AcpAgent, AcpPermissions};
 use manyhands_core::{
     ApprovalId, CallContext, CallRequest, Progress, Step, Taint, ToolError, Witness,
@@ -157,7 +157,7 @@ impl Witness for Crier {
 impl AgentHost for AcpDesk {
     fn on_event(&self, event: AgentEvent) {
         let what = match event {
-            AgentEvent::ToolStarted { title, kind, input } => What::ToolStarted {
+            AgentEvent::ToolStarted { title, kind, input } => TurnEvent::ToolStarted {
                 call_id: String::new(),
                 tool: kind.to_owned(),
                 arguments: match input.is_object() {
@@ -168,7 +168,7 @@ impl AgentHost for AcpDesk {
             },
             AgentEvent::ToolDone {
                 title, ok, took, ..
-            } => What::ToolDone {
+            } => TurnEvent::ToolDone {
                 call_id: String::new(),
                 tool: title,
                 ok,

@@ -3,13 +3,13 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp as Instant;
-use manyhands_agent::contacts::{Contact, RouteError, Target, is_speaking, route};
 use manyhands_agent_services::People;
 use manyhands_agent_services::contact_delivery::{Delivered, Message};
 use manyhands_core::{
     CallContext, ChatRef, Effects, ErrorCode, Ids, Outcome, ToolError, ToolSpec, TypedTool, Where,
 };
 use manyhands_host::machine::blocking;
+use manyhands_people::contacts::{Contact, MessageTarget, RouteError, is_speaking, route};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -227,7 +227,7 @@ impl ContactsSend {
     async fn deliver(
         &self,
         contact: &Contact,
-        target: &Target,
+        target: &MessageTarget,
         hinted: bool,
         envelope: &Envelope,
         key: &str,
@@ -297,7 +297,7 @@ fn no_way(error: &RouteError) -> ToolError {
 
 /// Content and target decide: a call that is made again is the same message. One that the caller gave another
 /// name is not.
-fn fingerprint(target: &Target, envelope: &Envelope, named: Named) -> String {
+fn fingerprint(target: &MessageTarget, envelope: &Envelope, named: Named) -> String {
     let name = (named == Named::ByCaller).then_some(&envelope.message_id);
     let said = json!([
         TOPIC,

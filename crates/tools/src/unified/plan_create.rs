@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use manyhands_agent::{Plan, PlanTask};
+use manyhands_agent::{PlanTask, TaskPlan};
 use manyhands_core::{
     CallContext, Effects, Group, Outcome, RunsOn, ToolError, ToolSpec, TypedTool,
 };
@@ -32,7 +32,7 @@ pub struct Params {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The plan: a thought, and steps that are pending, in progress or completed.
-    plan: Plan,
+    plan: TaskPlan,
 }
 
 pub(super) struct PlanCreate(pub(super) MindGround);

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use manyhands_agent::{Answer, End, Input, Minds, Origin, SessionKey, What, json_in};
+use manyhands_agent::{
+    Input, Minds, Origin, SessionKey, TurnAnswer, TurnEvent, TurnOutcome, json_in,
+};
 use manyhands_core::{
     CallContext, Effects, ErrorCode, Group, Outcome, RunsOn, Step, Taint, ToolError, ToolSpec,
     TypedTool,
@@ -20,7 +22,7 @@ use crate::ground::{self, MindGround, principal};
 /// How long a sub-agent may take.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
-const ABOUT: &str = "You are a sub-agent: another agent gave you one task. Do it with the tools you have, and ask nobody back. Answer with the result alone; your answer goes to that agent, not to a person.";
+const ABOUT: &str = "You are a sub-agent: another agent gave you one task. Do it with the tools you have, and ask nobody back. TurnAnswer with the result alone; your answer goes to that agent, not to a person.";
 
 /// Give a task to a sub-agent that works in a conversation of its own with the tools you choose, and wait for its result
 /// in the subtask envelope. It acts with your caller's rights, cannot make agents itself, and is stopped when this call is.
@@ -112,11 +114,11 @@ pub(super) enum Observe {
 
 impl Observe {
     /// What is told of something that happened.
-    pub(super) fn told(self, what: &What) -> Option<String> {
+    pub(super) fn told(self, what: &TurnEvent) -> Option<String> {
         match (self, what) {
             (
                 Self::LongShell,
-                What::ToolStarted {
+                TurnEvent::ToolStarted {
                     tool, arguments, ..
                 },
             ) => {
@@ -127,14 +129,14 @@ impl Observe {
             }
             (
                 Self::LongShell,
-                What::ToolDone {
+                TurnEvent::ToolDone {
                     tool, ok, took_ms, ..
                 },
             ) => {
                 let how = if *ok { "done" } else { "failed" };
                 Some(format!("{tool}: {how} after {took_ms} ms"))
             }
-            (Self::WebExtract, What::ToolStarted { arguments, .. }) => {
+            (Self::WebExtract, TurnEvent::ToolStarted { arguments, .. }) => {
                 let page = arguments["url"]
                     .as_str()
                     .map(|url| format!("page {}", summary(url)));
@@ -224,7 +226,7 @@ impl Errand<'_> {
         self.end(key, done, tainted)
     }
 
-    async fn ask(&self, key: &SessionKey, text: String) -> Result<Answer, ToolError> {
+    async fn ask(&self, key: &SessionKey, text: String) -> Result<TurnAnswer, ToolError> {
         let input = Input {
             tools: Some(self.tools.clone()),
             model: self.model.clone(),
@@ -235,7 +237,7 @@ impl Errand<'_> {
             ..Input::text(text)
         };
         let mut asked = self.minds.ask(key, input, &self.origin).await?;
-        let mut on = |what: &What| {
+        let mut on = |what: &TurnEvent| {
             if let Some(message) = self.observe.told(what) {
                 self.tell(message);
             }
@@ -289,11 +291,11 @@ impl Errand<'_> {
 }
 
 /// The words with which a turn ended, or why there are none.
-fn said(end: End) -> Result<String, String> {
+fn said(end: TurnOutcome) -> Result<String, String> {
     match end {
-        End::Said(text) => Ok(text),
-        End::Failed(error) => Err(error),
-        End::Stopped => Err("somebody stopped it".to_owned()),
+        TurnOutcome::Answered(text) => Ok(text),
+        TurnOutcome::Failed(error) => Err(error),
+        TurnOutcome::Stopped => Err("somebody stopped it".to_owned()),
     }
 }
 
@@ -304,13 +306,13 @@ mod tests {
 
     #[test]
     fn each_profile_tells_what_it_says() {
-        let started = |tool: &str, arguments: Value| What::ToolStarted {
+        let started = |tool: &str, arguments: Value| TurnEvent::ToolStarted {
             call_id: String::new(),
             tool: tool.to_owned(),
             arguments,
             call: None,
         };
-        let done = What::ToolDone {
+        let done = TurnEvent::ToolDone {
             call_id: String::new(),
             tool: "bash".to_owned(),
             ok: false,

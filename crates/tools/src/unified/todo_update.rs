@@ -2,14 +2,19 @@
 
 use std::time::Duration;
 
-use manyhands_agent::contacts::{Seen, Snapshot};
-use manyhands_agent::todo::{
-    Change, Entry, Item, MAX_CONTENT, MAX_PEOPLE, MAX_SHOWN, Match, Meant, Notebook, Recurrence,
-    ReferenceError, Rewritten, Speaker, Spoken, alike, check, find, is_chat_id, one_line, resolve,
-    same, speaks_of_self, without_references,
-};
+use async_trait::async_trait;
+use manyhands_agent::{Minds, json_in};
 use manyhands_core::{
-    CallContext, Effects, ErrorCode, Group, Outcome, Problem, ToolError, ToolSpec, TypedTool,
+    CallContext, Clock, Effects, ErrorCode, Group, Outcome, Problem, Timestamp, ToolError,
+    ToolSpec, TypedTool,
+};
+use manyhands_llm::Request;
+use manyhands_people::contacts::{ContactSnapshot, Sighting};
+use manyhands_people::todo::{
+    MAX_CONTENT, MAX_PEOPLE, MAX_SHOWN, Match, ModelMatch, Notebook, Recurrence, ReferenceError,
+    ReferenceQuery, Rewritten, Speaker, TodoChange, TodoEntry, TodoItem, TodoModel, alike, check,
+    ensure_available, find, is_chat_id, items_to_keep, match_item, one_line, resolve, same,
+    speaks_of_self, with_references, without_references,
 };
 use manyhands_host::machine::blocking;
 use schemars::JsonSchema;
@@ -133,8 +138,8 @@ pub struct ShownEntry {
     content: String,
 }
 
-impl From<Item> for ShownEntry {
-    fn from(Item { id, entry }: Item) -> Self {
+impl From<TodoItem> for ShownEntry {
+    fn from(TodoItem { id, entry }: TodoItem) -> Self {
         Self {
             id,
             created_at: entry.created_at,
@@ -266,10 +271,10 @@ impl TodoUpdate {
         let chat_id = chat_id(params, context)?;
         let worded = self.worded(content, params, context).await?;
         let open = self.with_todos(|todos| Ok(todos.list()?.open)).await?;
-        let entry = Entry {
+        let entry = TodoEntry {
             chat_id,
             content: worded.content.clone(),
-            ..Entry::default()
+            ..TodoEntry::default()
         };
         let instead_of = self.repeated(&entry, &open, context).await?;
         let change = self
@@ -308,11 +313,11 @@ impl TodoUpdate {
         let when = when.map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.to_string()))?;
         let chat_id = chat_id(params, context)?;
         let worded = self.worded(content, params, context).await?;
-        let entry = Entry {
+        let entry = TodoEntry {
             chat_id,
             tz,
             content: worded.content.clone(),
-            ..Entry::default()
+            ..TodoEntry::default()
         };
         let change = self
             .with_todos(move |todos| Ok(todos.add_recurring(entry, &when)?))
@@ -351,40 +356,50 @@ impl TodoUpdate {
         Ok(output(Action::Complete, change, changed, worded))
     }
 
+    /// The model of the agent that makes the call.
+    fn model<'a>(&'a self, context: &'a CallContext) -> Result<CallingModel<'a>, ToolError> {
+        Ok(CallingModel {
+            minds: self.0.minds()?,
+            clock: &*self.0.people.clock,
+            context,
+        })
+    }
+
     /// The item that is meant: exactly, by a part that no other has, else by a model.
     async fn meant(
         &self,
         query: &str,
-        open: &[Item],
+        open: &[TodoItem],
         chat: Option<&str>,
         context: &CallContext,
     ) -> Result<String, ToolError> {
-        let minds = self.0.minds()?;
-        let candidates: Vec<&Item> = match find(open, query) {
+        let model = self.model(context)?;
+        let candidates: Vec<&TodoItem> = match find(open, query) {
             Match::One(item) => return Ok(item.id.clone()),
             Match::None if open.is_empty() => return Err(no_match()),
             Match::None => {
-                minds.can_ask(context)?;
+                ensure_available(&model)?;
                 open.iter().take(MAX_SHOWN).collect()
             }
             Match::Many(many) => {
-                let here = |item: &&&Item| chat.is_some() && item.entry.chat_id.as_deref() == chat;
+                let here =
+                    |item: &&&TodoItem| chat.is_some() && item.entry.chat_id.as_deref() == chat;
                 let mut near = many.iter().filter(here);
                 if let (Some(one), None) = (near.next(), near.next()) {
                     return Ok(one.id.clone());
                 }
-                if minds.can_ask(context).is_err() {
+                if ensure_available(&model).is_err() {
                     return Err(ambiguous(&many));
                 }
                 many.into_iter().take(MAX_SHOWN).collect()
             }
         };
-        match minds.meant(query, &candidates, context).await? {
-            Meant::One(at) => Ok(candidates[at].id.clone()),
-            Meant::None => Err(no_match()),
-            Meant::Ambiguous(places) if places.is_empty() => Err(ambiguous(&candidates)),
-            Meant::Ambiguous(places) => {
-                let many: Vec<&Item> = places.iter().map(|at| candidates[*at]).collect();
+        match match_item(&model, query, &candidates).await? {
+            ModelMatch::One(at) => Ok(candidates[at].id.clone()),
+            ModelMatch::None => Err(no_match()),
+            ModelMatch::Ambiguous(places) if places.is_empty() => Err(ambiguous(&candidates)),
+            ModelMatch::Ambiguous(places) => {
+                let many: Vec<&TodoItem> = places.iter().map(|at| candidates[*at]).collect();
                 Err(ambiguous(&many))
             }
         }
@@ -399,9 +414,9 @@ impl TodoUpdate {
     ) -> Result<Worded, ToolError> {
         let place = context.place.as_deref();
         let place = place.filter(|place| CHATS.contains(&place.channel.as_str()));
-        let seen = place.and_then(Seen::in_place);
+        let seen = place.and_then(Sighting::in_place);
         let contacts = self.0.people.contacts.clone();
-        let (snapshot, known): (Snapshot, _) = blocking(move || {
+        let (snapshot, known): (ContactSnapshot, _) = blocking(move || {
             let who = match &seen {
                 Some(seen) => contacts.who(seen)?,
                 None => None,
@@ -436,11 +451,11 @@ impl TodoUpdate {
                 format!("{MISSING}: {}", missing.join(", ")),
             ],
         };
-        let minds = self.0.minds()?;
-        if minds.can_ask(context).is_err() {
+        let model = self.model(context)?;
+        if ensure_available(&model).is_err() {
             return Ok(raw(&resolved.missing)); // the exact paths work without a model
         }
-        let spoken = Spoken {
+        let spoken = ReferenceQuery {
             content: &content,
             people: &people,
             speaker: speaker.as_ref().map(|speaker| {
@@ -450,7 +465,7 @@ impl TodoUpdate {
             }),
             contacts: &snapshot,
         };
-        let text = match minds.rewritten(&spoken, context).await? {
+        let text = match with_references(&model, &spoken).await? {
             Rewritten::Text(text) => text,
             Rewritten::Missing(missing) => {
                 let named = !missing.is_empty();
@@ -475,11 +490,11 @@ impl TodoUpdate {
     /// Open items of the same chat that say the same: word for word, or as a model sees it.
     async fn repeated(
         &self,
-        entry: &Entry,
-        open: &[Item],
+        entry: &TodoEntry,
+        open: &[TodoItem],
         context: &CallContext,
     ) -> Result<Vec<String>, ToolError> {
-        let here: Vec<Item> = open
+        let here: Vec<TodoItem> = open
             .iter()
             .filter(|item| item.entry.chat_id == entry.chat_id)
             .cloned()
@@ -488,20 +503,20 @@ impl TodoUpdate {
             .into_iter()
             .map(|item| item.id.clone())
             .collect();
-        let alike: Vec<&Item> = alike(&here, &entry.content, MAX_ALIKE)
+        let alike: Vec<&TodoItem> = alike(&here, &entry.content, MAX_ALIKE)
             .into_iter()
             .filter(|item| !gone.contains(&item.id))
             .collect();
-        let minds = self.0.minds()?;
-        if alike.is_empty() || minds.can_ask(context).is_err() {
+        let model = self.model(context)?;
+        if alike.is_empty() || ensure_available(&model).is_err() {
             return Ok(gone);
         }
-        let new = Item {
+        let new = TodoItem {
             id: String::new(),
             entry: entry.clone(),
         };
-        let items: Vec<&Item> = std::iter::once(&new).chain(alike).collect();
-        let kept = minds.kept(&items, context).await?;
+        let items: Vec<&TodoItem> = std::iter::once(&new).chain(alike).collect();
+        let kept = items_to_keep(&model, &items).await?;
         let left_out = items
             .iter()
             .enumerate()
@@ -511,7 +526,39 @@ impl TodoUpdate {
     }
 }
 
-fn output(action: Action, change: Change, changed: Changed, worded: Worded) -> Output {
+/// The model of the agent that makes a call, which also pays for it.
+struct CallingModel<'a> {
+    minds: &'a Minds,
+    clock: &'a dyn Clock,
+    context: &'a CallContext,
+}
+
+#[async_trait]
+impl TodoModel for CallingModel<'_> {
+    fn has_provider(&self) -> bool {
+        self.minds.has_models()
+    }
+
+    fn has_model(&self) -> Result<bool, ToolError> {
+        self.minds.has_model_for(&self.context.agent)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    async fn user_input(&self) -> Option<String> {
+        let input = self.minds.input_of(self.context).await?;
+        Some(input.text)
+    }
+
+    async fn ask(&self, request: Request) -> Result<Option<Value>, ToolError> {
+        let reply = self.minds.ask_once(request, self.context).await?;
+        Ok(json_in(&reply.text()))
+    }
+}
+
+fn output(action: Action, change: TodoChange, changed: Changed, worded: Worded) -> Output {
     Output {
         ok: true,
         action,
@@ -547,7 +594,7 @@ fn no_match() -> ToolError {
         .hint("see what is open with read_file on file_state_dir/TODO.md")
 }
 
-fn ambiguous(items: &[&Item]) -> ToolError {
+fn ambiguous(items: &[&TodoItem]) -> ToolError {
     let shown = items.iter().take(5);
     let shown: Vec<String> = shown
         .map(|item| format!("{} ({})", item.entry.content, item.id))

@@ -211,7 +211,7 @@ fn commands_are_answered_at_once() {
         "commands are not part of it"
     );
     stage.write(ADA, "/new");
-    stage.reads(ADA.id, "a new session");
+    stage.reads(ADA.id, "new session");
     assert_eq!(stage.scene.said(MAIN), []);
     stage.write(ADA, "/statsu");
     stage.reads(ADA.id, "did you mean /status?");

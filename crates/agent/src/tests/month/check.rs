@@ -10,12 +10,12 @@ use manyhands_store::object_store::{ObjectStore as _, ObjectStoreExt as _, path:
 use manyhands_store::{SessionRecord, Store, TurnState};
 
 use super::super::fixture::check_pairs;
-use super::world::{FAILURES, Plan, World, is_of_stranger, number_of};
+use super::world::{FAILURES, SimulatedWorld, TaskPlan, is_of_stranger, number_of};
 use super::{Letter, Month};
-use crate::What;
+use crate::TurnEvent;
 
 /// Everything that was ever said in a session, by where it stood: which of its ids, which entry.
-type Said = BTreeMap<(usize, i64), Message>;
+type MessagesByTurn = BTreeMap<(usize, i64), Message>;
 /// Archives that were read before; they do not change.
 pub(super) type Archives = BTreeMap<Path, Vec<(i64, Message)>>;
 
@@ -66,12 +66,12 @@ impl Month {
                 continue;
             }
             match (letter.plan, crate::ended(&turn)) {
-                (_, Some(What::Stopped)) => {}
-                (Plan::Fails(how), Some(What::Error(failure))) => {
+                (_, Some(TurnEvent::Stopped)) => {}
+                (TaskPlan::Fails(how), Some(TurnEvent::Error(failure))) => {
                     assert_eq!(failure.kind.word(), FAILURES[how as usize]);
                 }
                 // What came meanwhile was taken in, and decides how it ends.
-                (_, Some(What::Final { .. } | What::Error(_))) => {}
+                (_, Some(TurnEvent::Final { .. } | TurnEvent::Error(_))) => {}
                 (plan, other) => panic!("{plan:?} ended with {other:?}"),
             }
         }
@@ -79,8 +79,12 @@ impl Month {
 }
 
 /// What was said, from the archives of all its ids and from what is still shown.
-async fn everything(store: &Store, session: &SessionRecord, archives: &mut Archives) -> Said {
-    let mut said = Said::new();
+async fn everything(
+    store: &Store,
+    session: &SessionRecord,
+    archives: &mut Archives,
+) -> MessagesByTurn {
+    let mut said = MessagesByTurn::new();
     let ids = session.previous.iter().chain([&session.id]);
     for (at, id) in ids.enumerate() {
         let folder = Path::from(format!("archives/{}/{id}", session.agent));
@@ -125,7 +129,7 @@ async fn archive(store: &Store, place: &Path) -> Vec<(i64, Message)> {
     text.lines().map(line).collect()
 }
 
-fn keep(said: &mut Said, place: (usize, i64), message: Message) {
+fn keep(said: &mut MessagesByTurn, place: (usize, i64), message: Message) {
     if let Some(before) = said.get(&place) {
         assert_eq!(*before, message, "two messages stand at {place:?}");
     }
@@ -133,7 +137,7 @@ fn keep(said: &mut Said, place: (usize, i64), message: Message) {
 }
 
 /// Nothing that was taken is lost, and all of it stands in the order in which it was sent.
-fn check_letters(letters: &[&Letter], said: &Said) {
+fn check_letters(letters: &[&Letter], said: &MessagesByTurn) {
     let mut first_seen: Vec<u32> = Vec::new();
     for number in said.values().filter_map(number_of) {
         if !first_seen.contains(&number) {
@@ -162,7 +166,7 @@ fn check_letters(letters: &[&Letter], said: &Said) {
 
 /// Every deed was asked for, and the model was told what came of it: that it is done, or that
 /// nobody knows. Only a conversation that was begun anew ends without that.
-fn check_deeds(world: &World, letters: &[&Letter], said: &Said) {
+fn check_deeds(world: &SimulatedWorld, letters: &[&Letter], said: &MessagesByTurn) {
     let mut results: BTreeMap<&str, &ToolResult> = BTreeMap::new();
     let mut asked: BTreeMap<&str, usize> = BTreeMap::new();
     for ((at, _), message) in said {
@@ -211,7 +215,7 @@ fn check_deeds(world: &World, letters: &[&Letter], said: &Said) {
 /// Its two deeds have one id.
 fn is_garbage(letters: &[&Letter], number: u32) -> bool {
     let of = letters.iter().find(|one| one.number == number);
-    of.is_some_and(|one| one.plan == Plan::Garbage)
+    of.is_some_and(|one| one.plan == TaskPlan::Garbage)
 }
 
 fn text(result: &ToolResult) -> String {

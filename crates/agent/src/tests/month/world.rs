@@ -12,15 +12,16 @@ use manyhands_core::{
     Ids, Invoke, Outcome, SeededEntropy, Timestamp, ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Block, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
+    Arguments, Block, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, ModelRequest,
     StopReason, ToolCall, ToolChoice, Usage,
 };
 use serde_json::json;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::super::fixture::Named;
-use crate::outside::{House, LocalTime, Origin, SkillNote, Think};
+use super::super::fixture::NamedTool;
+use crate::env::{AgentEnv, LocalTime, ModelClient, SkillNote};
+use crate::origin::Origin;
 use crate::{AgentSettings, ResetPolicy, TurnLimits};
 
 /// A day in milliseconds.
@@ -78,7 +79,7 @@ impl Clock for Calendar {
 }
 
 /// What stays when a process dies.
-pub(super) struct World {
+pub(super) struct SimulatedWorld {
     pub(super) dice: Dice,
     pub(super) calendar: Arc<Calendar>,
     pub(super) ids: Ids,
@@ -86,7 +87,7 @@ pub(super) struct World {
     pub(super) deeds: Mutex<BTreeMap<String, u32>>,
 }
 
-impl World {
+impl SimulatedWorld {
     pub(super) fn new(seed: u64) -> Arc<Self> {
         let calendar = Arc::new(Calendar {
             wall: AtomicI64::new(1_794_700_800_000),
@@ -104,7 +105,7 @@ impl World {
 
 /// What a message asks the model to do; it is written into the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Plan {
+pub(super) enum TaskPlan {
     Says,
     Acts(u32),
     Asks,
@@ -139,7 +140,7 @@ fn failure(place: u32) -> ErrorKind {
     }
 }
 
-impl Plan {
+impl TaskPlan {
     pub(super) fn draw(dice: &Dice) -> Self {
         match dice.roll(40) {
             0..=14 => Self::Says,
@@ -204,14 +205,14 @@ pub(super) fn number_of(message: &Message) -> Option<u32> {
         return None;
     };
     content.iter().find_map(|block| match block {
-        Block::Text { text } => Plan::read(text).map(|(number, _)| number),
+        Block::Text { text } => TaskPlan::read(text).map(|(number, _)| number),
         Block::Image { .. } => None,
     })
 }
 
 /// One life of the process, as the model, the tools and the owner see it.
 pub(super) struct Day {
-    pub(super) world: Arc<World>,
+    pub(super) world: Arc<SimulatedWorld>,
     catalogue: Arc<Catalogue>,
     /// Sessions whose model thinks until it is stopped.
     pub(super) hanging: Mutex<BTreeSet<String>>,
@@ -222,7 +223,7 @@ pub(super) struct Day {
 }
 
 impl Day {
-    pub(super) fn new(world: &Arc<World>) -> Arc<Self> {
+    pub(super) fn new(world: &Arc<SimulatedWorld>) -> Arc<Self> {
         let mut catalogue = Catalogue::default();
         for (name, effects) in [
             ("look", Effects::READS),
@@ -231,7 +232,7 @@ impl Day {
             ("ask", Effects::RUNS),
         ] {
             let spec = ToolSpec::new(name, "test").effects(effects);
-            catalogue.add(Arc::new(Named(spec))).unwrap();
+            catalogue.add(Arc::new(NamedTool(spec))).unwrap();
         }
         Arc::new(Self {
             world: world.clone(),
@@ -304,7 +305,7 @@ fn call(id: &str, tool: &str, deed: &str) -> ReplyBlock {
 }
 
 /// What the model says, from the conversation alone.
-fn content(request: &ModelRequest, number: u32, plan: Plan, round: u32) -> Vec<ReplyBlock> {
+fn content(request: &ModelRequest, number: u32, plan: TaskPlan, round: u32) -> Vec<ReplyBlock> {
     let deed = |place: u32| format!("{number}.{round}.{place}");
     let acts = |tool: &str| {
         vec![
@@ -315,10 +316,10 @@ fn content(request: &ModelRequest, number: u32, plan: Plan, round: u32) -> Vec<R
     };
     match plan {
         _ if request.tool_choice == ToolChoice::None => vec![ReplyBlock::text("enough")],
-        Plan::Acts(rounds) if round < rounds => acts("act"),
-        Plan::Asks if round == 0 => acts("ask"),
-        Plan::Waits if round == 0 => acts("wait"),
-        Plan::Garbage if round == 0 => vec![
+        TaskPlan::Acts(rounds) if round < rounds => acts("act"),
+        TaskPlan::Asks if round == 0 => acts("ask"),
+        TaskPlan::Waits if round == 0 => acts("wait"),
+        TaskPlan::Garbage if round == 0 => vec![
             call("same", "act", &deed(1)),
             call("same", "act", &deed(2)),
             call(&deed(3), "no_such_tool", &deed(3)),
@@ -329,14 +330,14 @@ fn content(request: &ModelRequest, number: u32, plan: Plan, round: u32) -> Vec<R
                 opaque: None,
             }),
         ],
-        Plan::Nothing => Vec::new(),
-        Plan::Long => vec![ReplyBlock::text("on and on ".repeat(40))],
+        TaskPlan::Nothing => Vec::new(),
+        TaskPlan::Long => vec![ReplyBlock::text("on and on ".repeat(40))],
         _ => vec![ReplyBlock::text(format!("heard {number}"))],
     }
 }
 
 #[async_trait]
-impl Think for Day {
+impl ModelClient for Day {
     async fn reply(
         &self,
         request: &ModelRequest,
@@ -370,15 +371,15 @@ impl Think for Day {
                 let Block::Text { text } = &said[0] else {
                     unreachable!("they are texts");
                 };
-                let (number, plan) = Plan::read(text).unwrap();
+                let (number, plan) = TaskPlan::read(text).unwrap();
                 let rounds = request.messages[at..].iter();
                 let rounds = rounds.filter(|m| matches!(m, Message::Tool { .. })).count();
                 match plan {
-                    Plan::Fails(how) => return Err(failed(failure(how))),
-                    Plan::Overflows if request.messages.len() > 3 => {
+                    TaskPlan::Fails(how) => return Err(failed(failure(how))),
+                    TaskPlan::Overflows if request.messages.len() > 3 => {
                         return Err(failed(ErrorKind::ContextOverflow));
                     }
-                    Plan::Hangs => {
+                    TaskPlan::Hangs => {
                         let session = request.account.session.clone().unwrap_or_default();
                         self.hanging.lock().unwrap().insert(session);
                         cancel.cancelled().await;
@@ -411,11 +412,11 @@ impl Think for Day {
 }
 
 /// The house of one life.
-pub(super) struct MonthHouse(pub(super) Arc<Day>);
+pub(super) struct MonthEnv(pub(super) Arc<Day>);
 
 #[async_trait]
-impl House for MonthHouse {
-    fn models(&self) -> Arc<dyn Think> {
+impl AgentEnv for MonthEnv {
+    fn models(&self) -> Arc<dyn ModelClient> {
         self.0.clone()
     }
 

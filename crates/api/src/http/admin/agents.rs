@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use manyhands_agent::{Reach, Shape, reach};
+use manyhands_agent::{ToolAccess, ToolScope, tool_access};
 use manyhands_config::{DmScope, Reset, Rule, Settings, ThinkingLevel};
 use manyhands_core::{AgentId, Invoke as _, Pattern, Principal, ToolError};
 use manyhands_gateway::Gateway;
@@ -100,7 +100,7 @@ pub async fn show(
     let agent = gateway.minds().agent(&id)?;
     let settings = gateway.settings.current();
     let caller = owner.caller.through(Principal::Agent(id.clone()));
-    let shape = Shape {
+    let shape = ToolScope {
         path: &*gateway.path,
         caller: &caller,
         agent: &agent.id,
@@ -111,13 +111,14 @@ pub async fn show(
         session: None,
     };
     let catalogue = gateway.path.catalogue();
-    let tools = |wanted: Reach| -> Vec<String> {
+    let tools = |wanted: ToolAccess| -> Vec<String> {
         let fits = catalogue
             .specs()
-            .filter(|spec| reach(spec, &shape) == wanted);
+            .filter(|spec| tool_access(spec, &shape) == wanted);
         fits.map(|spec| spec.name.to_string()).collect()
     };
-    let (direct_tools, discovered_tools) = (tools(Reach::Direct), tools(Reach::Discovered));
+    let (direct_tools, discovered_tools) =
+        (tools(ToolAccess::Direct), tools(ToolAccess::Discovered));
     let named = settings.agents.contains_key(&id);
     let (mut set, mut made_by) = (shown(&settings, id), None);
     if !named {

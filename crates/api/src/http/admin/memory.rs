@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use manyhands_agent::Remembered;
+use manyhands_agent::MemoryHit;
 use manyhands_agent_services::memory::{Library, scope};
 use manyhands_core::{AgentId, ToolError};
 use manyhands_gateway::Gateway;
@@ -41,7 +41,7 @@ pub struct MemoryFound {
     /// Whether everything was looked through.
     complete: bool,
     /// What was found, best first.
-    results: Vec<Remembered>,
+    results: Vec<MemoryHit>,
 }
 
 /// What was found, best first. A client finds what was said in its own sessions.

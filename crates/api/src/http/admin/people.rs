@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use manyhands_agent::contacts::{Contact, Profile};
 use manyhands_core::ToolError;
 use manyhands_gateway::Gateway;
 use manyhands_host::machine::blocking;
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
+use manyhands_people::contacts::{Contact, Profile};
 use manyhands_tools::ShownEntry as Todo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use manyhands_agent::{ResetPolicy, SessionKey, SessionSettings, Spoken};
+use manyhands_agent::{ResetPolicy, SessionKey, SessionMessage, SessionSettings};
 use manyhands_agent_services::{own_part, session_key};
 use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
 use manyhands_gateway::Gateway;
@@ -219,7 +219,7 @@ pub struct SessionMessages {
     /// The session.
     session_key: SessionKey,
     /// The messages, oldest first.
-    messages: Vec<Spoken>,
+    messages: Vec<SessionMessage>,
 }
 
 /// The last messages of a session, oldest first.

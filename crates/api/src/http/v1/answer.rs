@@ -8,7 +8,7 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::HeaderMap;
-use manyhands_agent::{TurnUsage, What};
+use manyhands_agent::{TurnEvent, TurnUsage};
 use manyhands_core::ToolError;
 use manyhands_gateway::{Admitted, Gateway};
 use manyhands_llm::StopReason;
@@ -107,8 +107,8 @@ pub(super) async fn answer<F: Format>(
 /// A step, where an end without an answer is an error.
 fn told(step: Result<Step, ToolError>) -> Result<Step, ToolError> {
     match step? {
-        Step::What(What::Error(failure)) => Err(failure.refusal()),
-        Step::What(What::Stopped) => Err(stopped()),
+        Step::Event(TurnEvent::Error(failure)) => Err(failure.refusal()),
+        Step::Event(TurnEvent::Stopped) => Err(stopped()),
         other => Ok(other),
     }
 }
@@ -124,13 +124,13 @@ async fn whole<F: Format>(
     while let Some(step) = steps.recv().await {
         match told(step)? {
             Step::Calls(handed) => calls = handed,
-            Step::What(What::Thinking(more)) => thought.push_str(&more),
-            Step::What(What::Restart { .. }) => thought.clear(),
-            Step::What(What::Partial(text)) => {
+            Step::Event(TurnEvent::Thinking(more)) => thought.push_str(&more),
+            Step::Event(TurnEvent::Restart { .. }) => thought.clear(),
+            Step::Event(TurnEvent::Partial(text)) => {
                 said.push(text);
                 thoughts.push(std::mem::take(&mut thought));
             }
-            Step::What(What::Final { text, stop, usage }) => {
+            Step::Event(TurnEvent::Final { text, stop, usage }) => {
                 if only_last && !text.is_empty() {
                     said.clear();
                 }
@@ -142,7 +142,7 @@ async fn whole<F: Format>(
                     end: End { stop, usage, calls },
                 }));
             }
-            Step::What(_) => {}
+            Step::Event(_) => {}
         }
     }
     Err(ToolError::internal("the run has no end"))
@@ -196,7 +196,7 @@ impl<F: Format> Pieces<F> {
                 self.calls = calls;
                 Vec::new()
             }
-            Ok(Step::What(what)) => self.piece(what),
+            Ok(Step::Event(what)) => self.piece(what),
             Err(error) => {
                 self.ended = true;
                 self.format.failed(&error)
@@ -204,28 +204,30 @@ impl<F: Format> Pieces<F> {
         })
     }
 
-    fn piece(&mut self, what: What) -> Vec<Event> {
+    fn piece(&mut self, what: TurnEvent) -> Vec<Event> {
         match what {
-            What::Delta(_) | What::Restart { .. } | What::Partial(_) if self.only_last => {
+            TurnEvent::Delta(_) | TurnEvent::Restart { .. } | TurnEvent::Partial(_)
+                if self.only_last =>
+            {
                 Vec::new()
             }
-            What::Delta(text) => self.more(&text),
-            What::Thinking(text) => self.format.thinking(&text),
-            What::Restart { because } => {
+            TurnEvent::Delta(text) => self.more(&text),
+            TurnEvent::Thinking(text) => self.format.thinking(&text),
+            TurnEvent::Restart { because } => {
                 let events = self.more(&format!("\n\n[retrying: {because}]"));
                 self.new_reply();
                 events
             }
-            What::Partial(text) => {
+            TurnEvent::Partial(text) => {
                 let events = self.rest(&text);
                 self.new_reply();
                 events
             }
-            What::Paused { approval, tool, .. } => {
+            TurnEvent::Paused { approval, tool, .. } => {
                 let waits = format!("{tool} needs approval {approval}");
                 vec![Event::default().comment(waits)]
             }
-            What::Final { text, stop, usage } => {
+            TurnEvent::Final { text, stop, usage } => {
                 self.ended = true;
                 let mut events = self.rest(&text);
                 let calls = std::mem::take(&mut self.calls);

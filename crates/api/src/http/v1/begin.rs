@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use manyhands_agent::{ClientTool, ResetPolicy, SessionKey, SessionSettings, What};
+use manyhands_agent::{ClientTool, ResetPolicy, SessionKey, SessionSettings, TurnEvent};
 use manyhands_agent_services::session_key;
 use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
@@ -23,7 +23,7 @@ const AHEAD: usize = 64;
 /// What happens in a run.
 pub(super) enum Step {
     /// As the agent tells it.
-    What(What),
+    Event(TurnEvent),
     /// The calls that the client has to run; the end follows.
     Calls(Vec<ClientCall>),
 }
@@ -178,17 +178,17 @@ impl Begun {
                 gap |= self.run.missed();
                 match &step {
                     // The pieces after a gap make no text; what is left is told with the whole.
-                    Ok(What::Delta(_)) if gap => continue,
-                    Ok(What::Partial(_) | What::Restart { .. }) => gap = false,
+                    Ok(TurnEvent::Delta(_)) if gap => continue,
+                    Ok(TurnEvent::Partial(_) | TurnEvent::Restart { .. }) => gap = false,
                     _ => {}
                 }
-                let ends = step.as_ref().is_ok_and(What::is_end);
+                let ends = step.as_ref().is_ok_and(TurnEvent::is_end);
                 let calls = self.end(&gateway, &step).await;
                 if ends && self.passing {
                     forget(&gateway, &self.run.key).await;
                 }
                 let calls = calls.map(|calls| calls.map(Step::Calls)).transpose();
-                for step in calls.into_iter().chain([step.map(Step::What)]) {
+                for step in calls.into_iter().chain([step.map(Step::Event)]) {
                     if steps.send(step).await.is_err() && !self.passing {
                         return;
                     }
@@ -203,15 +203,15 @@ impl Begun {
     async fn end(
         &mut self,
         gateway: &Gateway,
-        step: &Result<What, ToolError>,
+        step: &Result<TurnEvent, ToolError>,
     ) -> Result<Option<Vec<ClientCall>>, ToolError> {
         let stop = match step {
-            Ok(What::Partial(text)) => {
+            Ok(TurnEvent::Partial(text)) => {
                 self.said
                     .extend(self.remembered.is_some().then(|| text.clone()));
                 return Ok(None);
             }
-            Ok(What::Final { text, stop, .. }) => {
+            Ok(TurnEvent::Final { text, stop, .. }) => {
                 self.said.push(text.clone());
                 *stop
             }
