@@ -8,7 +8,7 @@ use manyhands_llm::{ModelId, Thinking};
 use manyhands_store::ApprovalScope;
 
 use crate::compaction::size_of;
-use crate::env::ApprovalDecision;
+use crate::env::ApprovalReply;
 use crate::input::Input;
 use crate::key::SessionKey;
 use crate::minds::Minds;
@@ -491,17 +491,17 @@ impl CommandContext<'_> {
                     .hint("/approve ID, /approve ID conversation or /approve ID always"));
             }
         };
-        self.decide(id, ApprovalDecision::Approve(scope)).await
+        self.decide(id, ApprovalReply::Approve(scope)).await
     }
 
     async fn deny(&self, rest: &str) -> Result<String, ToolError> {
         let (id, message) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let message = Some(message.trim()).filter(|message| !message.is_empty());
-        self.decide(id, ApprovalDecision::Deny(message.map(str::to_owned)))
+        self.decide(id, ApprovalReply::Deny(message.map(str::to_owned)))
             .await
     }
 
-    async fn decide(&self, id: &str, verdict: ApprovalDecision) -> Result<String, ToolError> {
+    async fn decide(&self, id: &str, verdict: ApprovalReply) -> Result<String, ToolError> {
         if !self.caller.is_owner() {
             let message = "only the owner answers approval requests";
             return Err(ToolError::new(ErrorCode::Forbidden, message));

@@ -68,7 +68,7 @@ pub trait AgentEnv: Send + Sync {
         &self,
         _caller: &Caller,
         _approval: &str,
-        _verdict: ApprovalDecision,
+        _verdict: ApprovalReply,
     ) -> Result<String, ToolError> {
         let message = "no approval request is pending";
         Err(ToolError::not_found(message))
@@ -97,7 +97,7 @@ pub trait AgentEnv: Send + Sync {
 
 /// The owner's answer to an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ApprovalDecision {
+pub enum ApprovalReply {
     /// The call may run, and similar calls within the scope.
     Approve(ApprovalScope),
     /// The call may not run; the model receives the message.

@@ -62,7 +62,7 @@ pub use call_output::{CallOutput, CallStats};
 pub use client::{ClientRequest, ClientTool, Handover};
 pub use commands::{CommandReply, Directives, ParsedMessage, slash_commands};
 pub use delete::{ClosedSession, DeletedSession};
-pub use env::{AgentEnv, ApprovalDecision, LocalTime, ModelClient, SkillNote};
+pub use env::{AgentEnv, ApprovalReply, LocalTime, ModelClient, SkillNote};
 pub use event::{ChatEvent, EventPosition, TurnEvent};
 pub use failure::{Failure, FailureKind};
 pub use input::Input;

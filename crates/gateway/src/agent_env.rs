@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use manyhands_agent::{
-    AgentSettings, House, LocalTime, MindParts, Minds, Origin, ResetPolicy, SkillNote, Think,
-    TurnLimits, Verdict,
+    AgentSettings, AgentEnv, LocalTime, MindParts, Minds, Origin, ResetPolicy, SkillNote, ModelClient,
+    TurnLimits, ApprovalReply,
 };
 use manyhands_agent_services::{Kin, Thinkers, local_time, skills};
 use manyhands_config::{Reset, ResetMode};
@@ -13,7 +13,7 @@ use manyhands_core::{AgentId, ApprovalId, Caller, Clock, ErrorCode, Invoke, Tain
 use manyhands_host::LiveSettings;
 use manyhands_host::workspace::{Found, Workspace};
 use manyhands_llm::ModelId;
-use manyhands_store::Decision;
+use manyhands_store::ApprovalDecision;
 use tokio_util::sync::CancellationToken;
 
 use crate::gateway::Gateway;
@@ -45,15 +45,15 @@ pub fn minds(gateway: &Arc<Gateway>, thinkers: Arc<Thinkers>, workspace: Workspa
         sessions: gateway.store.sessions().clone(),
         blobs: gateway.store.archives().clone(),
         path,
-        house: Arc::new(house),
+        env: Arc::new(house),
         clock: gateway.clock.clone(),
         ids: gateway.ids.clone(),
     })
 }
 
 #[async_trait]
-impl House for Rooms {
-    fn models(&self) -> Arc<dyn Think> {
+impl AgentEnv for Rooms {
+    fn models(&self) -> Arc<dyn ModelClient> {
         self.thinkers.now()
     }
 
@@ -83,7 +83,7 @@ impl House for Rooms {
         &self,
         caller: &Caller,
         approval: &str,
-        verdict: Verdict,
+        verdict: ApprovalReply,
     ) -> Result<String, ToolError> {
         let gone = || ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
         let gateway = self.gateway.upgrade().ok_or_else(gone)?;
@@ -96,8 +96,8 @@ impl House for Rooms {
                 .hint("`manyhands approvals list` shows what is pending")
         })?;
         let (decision, message, word) = match verdict {
-            Verdict::Approve(scope) => (Decision::Approve(scope), None, "approved"),
-            Verdict::Deny(message) => (Decision::Deny, message, "denied"),
+            ApprovalReply::Approve(scope) => (ApprovalDecision::Approve(scope), None, "approved"),
+            ApprovalReply::Deny(message) => (ApprovalDecision::Deny, message, "denied"),
         };
         let record = gateway
             .decide(caller, id, decision, message.as_deref())

@@ -3,7 +3,6 @@
 use manyhands_channels::BotIdentity;
 use manyhands_config::{BridgeName, ChannelAccount, ChannelMode};
 use manyhands_core::{Caller, ErrorCode, Role, Secret, TokenId, ToolError};
-use manyhands_messaging::unkept;
 use manyhands_store::TokenRecord;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -198,7 +198,7 @@ impl Gateway {
             host,
             ids: ids.clone(),
         };
-        catalogue.store(Arc::new(families.catalogue(&live, &catalogue)));
+        catalogue.store(Arc::new(families.catalogue(&live)));
         let rules =
             rules(&settings, &families.post.kin).map_err(|e| StartError::Policy(e.to_string()))?;
         let path = Path::new(Parts {

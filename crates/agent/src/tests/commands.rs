@@ -5,7 +5,7 @@ use manyhands_llm::{ErrorKind, Message, Thinking};
 use std::sync::Arc;
 
 use super::*;
-use crate::env::ApprovalDecision;
+use crate::env::ApprovalReply;
 use crate::{CommandReply, Input, ParsedMessage, TurnEvent};
 use manyhands_store::ApprovalScope;
 
@@ -300,20 +300,20 @@ async fn only_the_owner_answers_what_waits_and_names_it() {
     let expected = [
         (
             "a1".to_owned(),
-            ApprovalDecision::Approve(ApprovalScope::Once),
+            ApprovalReply::Approve(ApprovalScope::Once),
         ),
-        ("a2".to_owned(), ApprovalDecision::Deny(None)),
+        ("a2".to_owned(), ApprovalReply::Deny(None)),
         (
             "a3".to_owned(),
-            ApprovalDecision::Approve(ApprovalScope::Conversation),
+            ApprovalReply::Approve(ApprovalScope::Conversation),
         ),
         (
             "a4".to_owned(),
-            ApprovalDecision::Approve(ApprovalScope::Always),
+            ApprovalReply::Approve(ApprovalScope::Always),
         ),
         (
             "a5".to_owned(),
-            ApprovalDecision::Deny(Some("use the test server".to_owned())),
+            ApprovalReply::Deny(Some("use the test server".to_owned())),
         ),
     ];
     assert_eq!(decided, expected);

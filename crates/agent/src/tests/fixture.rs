@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::env::{AgentEnv, ApprovalDecision, LocalTime, ModelClient, SkillNote};
+use crate::env::{AgentEnv, ApprovalReply, LocalTime, ModelClient, SkillNote};
 use crate::origin::Origin;
 use crate::{
     AgentSettings, ChatEvent, ChatListener, Input, InputReceipt, MindParts, Minds, SessionKey,
@@ -276,7 +276,7 @@ pub(super) struct TestEnv {
     pub(super) actor: Arc<Actor>,
     pub(super) limits: Mutex<TurnLimits>,
     pub(super) files: Mutex<Vec<(&'static str, &'static str)>>,
-    pub(super) decided: Mutex<Vec<(String, ApprovalDecision)>>,
+    pub(super) decided: Mutex<Vec<(String, ApprovalReply)>>,
     stopping: CancellationToken,
 }
 
@@ -303,7 +303,7 @@ impl AgentEnv for TestEnv {
         &self,
         _: &Caller,
         approval: &str,
-        verdict: ApprovalDecision,
+        verdict: ApprovalReply,
     ) -> Result<String, ToolError> {
         self.decided
             .lock()

@@ -8,7 +8,7 @@ use manyhands_core::{
     CallContext, Clock, Effects, ErrorCode, Group, Outcome, Problem, Timestamp, ToolError,
     ToolSpec, TypedTool,
 };
-use manyhands_llm::Request;
+use manyhands_llm::ModelRequest;
 use manyhands_people::contacts::{ContactSnapshot, Sighting};
 use manyhands_people::todo::{
     MAX_CONTENT, MAX_PEOPLE, MAX_SHOWN, Match, ModelMatch, Notebook, Recurrence, ReferenceError,
@@ -552,7 +552,7 @@ impl TodoModel for CallingModel<'_> {
         Some(input.text)
     }
 
-    async fn ask(&self, request: Request) -> Result<Option<Value>, ToolError> {
+    async fn ask(&self, request: ModelRequest) -> Result<Option<Value>, ToolError> {
         let reply = self.minds.ask_once(request, self.context).await?;
         Ok(json_in(&reply.text()))
     }

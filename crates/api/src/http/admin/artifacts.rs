@@ -15,7 +15,7 @@ use manyhands_core::{
     Question, ToolError,
 };
 use manyhands_gateway::{Gateway, Stores};
-use manyhands_host::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
+use manyhands_host::artifacts::{KeptFile, Reader, check_name, mime_by_name};
 use manyhands_http_common::{Answer, Asker, Refusal, answer, proved};
 use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
 use schemars::JsonSchema;
