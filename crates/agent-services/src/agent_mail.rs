@@ -11,7 +11,7 @@ use manyhands_host::LiveSettings;
 use manyhands_store::{AgentMail, AgentMessage, Full, StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::spawned_agents::Kin;
+use crate::spawned_agents::SpawnedAgents;
 
 /// How many messages may wait for one agent.
 const MAX_QUEUED: i64 = 1_000;
@@ -41,7 +41,7 @@ pub struct Post {
     /// The settings in force.
     pub settings: LiveSettings,
     /// Spawned agents.
-    pub kin: Arc<Kin>,
+    pub spawned_agents: Arc<SpawnedAgents>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids.
@@ -174,7 +174,7 @@ impl Post {
     /// Every agent there is.
     pub fn everybody(&self) -> Vec<AgentId> {
         let settings = self.settings.current();
-        let mut all = self.kin.names();
+        let mut all = self.spawned_agents.names();
         all.push(AgentId::main());
         all.extend(settings.agents.keys().cloned());
         all

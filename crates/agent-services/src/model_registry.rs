@@ -9,10 +9,10 @@ use manyhands_core::{Clock, Ids, Secret, Timestamp};
 use manyhands_llm::{Caps, MemoryBudget, Models, Outside, Scope, Secrets};
 use manyhands_store::{Store, StoreError, Vault};
 
-use crate::spawned_agents::Kin;
+use crate::spawned_agents::SpawnedAgents;
 
 /// The models there are now.
-pub struct Thinkers {
+pub struct ModelRegistry {
     models: ArcSwap<Models>,
     /// Held by whoever adds or removes a provider: the vault and the file change as one.
     pub changing: tokio::sync::Mutex<()>,
@@ -22,12 +22,12 @@ pub struct Thinkers {
     ids: Ids,
 }
 
-impl Thinkers {
+impl ModelRegistry {
     /// The models of `settings`. What was spent today, before a restart, still counts.
     pub async fn open(
         settings: &Settings,
         store: &Store,
-        kin: &Kin,
+        spawned_agents: &SpawnedAgents,
         clock: Arc<dyn Clock>,
         ids: Ids,
     ) -> Result<Self, StoreError> {
@@ -38,7 +38,7 @@ impl Thinkers {
             let usage = &row.usage;
             let tokens = count(usage.input_tokens).saturating_add(count(usage.output_tokens));
             let micros = count(usage.cost_micros);
-            let (_, payer) = kin.place(&row.agent);
+            let (_, payer) = spawned_agents.place(&row.agent);
             budget.remember(Scope::Agent, payer.as_str(), micros, tokens);
             budget.remember(Scope::Day, "", micros, tokens);
         }

@@ -64,7 +64,7 @@ impl Child {
 }
 
 /// All agents that agents made.
-pub struct Kin {
+pub struct SpawnedAgents {
     records: Blobs,
     archive: Blobs,
     provenance: Provenance,
@@ -72,7 +72,7 @@ pub struct Kin {
     making: Mutex<()>,
 }
 
-impl Kin {
+impl SpawnedAgents {
     /// Reads the records.
     pub async fn open(store: &Store) -> Result<Self, StoreError> {
         let blobs = store.blobs();

@@ -4,7 +4,7 @@
 //! - [`Host`] holds three folders by handle, a supervisor and the environment
 //! - [`web::Web`] is the one way out for requests that tools make
 //! - [`workspace::Workspace`] is the tree of files of each agent
-//! - [`artifacts::Shelf`] stores and reads artifacts
+//! - [`artifacts::ArtifactStore`] stores and reads artifacts
 //! - [`Resources`] are the collections that agents are granted
 
 pub mod artifacts;

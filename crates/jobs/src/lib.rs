@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::tz::TimeZone;
 use manyhands_agent::Minds;
-use manyhands_agent_services::Kin;
+use manyhands_agent_services::SpawnedAgents;
 use manyhands_agent_services::job_delivery::{Deliver, Nowhere};
 use manyhands_core::{AgentId, Clock, ErrorCode, Ids, ToolError};
 use manyhands_host::LiveSettings;
@@ -43,7 +43,7 @@ pub struct CronParts {
     /// There once the gateway is put together.
     pub minds: Arc<OnceLock<Minds>>,
     /// Spawned agents.
-    pub kin: Arc<Kin>,
+    pub spawned_agents: Arc<SpawnedAgents>,
     /// The agents' workspaces.
     pub workspace: Workspace,
     /// The settings in force.
@@ -65,7 +65,7 @@ pub struct Cron {
 struct Inner {
     records: Records,
     minds: Arc<OnceLock<Minds>>,
-    kin: Arc<Kin>,
+    spawned_agents: Arc<SpawnedAgents>,
     workspace: Workspace,
     settings: LiveSettings,
     clock: Arc<dyn Clock>,
@@ -85,7 +85,7 @@ impl Cron {
         let inner = Inner {
             records: parts.records,
             minds: parts.minds,
-            kin: parts.kin,
+            spawned_agents: parts.spawned_agents,
             workspace: parts.workspace,
             settings: parts.settings,
             clock: parts.clock,
@@ -148,7 +148,7 @@ impl Inner {
         let settings = self.settings.current();
         *agent == AgentId::main()
             || settings.agents.contains_key(agent)
-            || self.kin.settings(agent).is_some()
+            || self.spawned_agents.settings(agent).is_some()
     }
 }
 

@@ -19,7 +19,7 @@ use manyhands_channels::{
 };
 use manyhands_core::{ArtifactId, PeerKind, Place};
 use manyhands_guard::{Egress, FetchLimits, Method, Request};
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_wire::{
     BridgeMedia, BridgeMediaKind, BridgeOutgoing, BridgePeer, BridgePeerKind, ChannelOutboundEvent,
     ChannelSentParams, ChannelTypingEvent, Payload,
@@ -181,7 +181,7 @@ pub(super) struct Bridge {
     pub(super) channel: String,
     pub(super) account: String,
     pub(super) seat: Arc<Seat>,
-    pub(super) shelf: Shelf,
+    pub(super) artifacts: ArtifactStore,
     pub(super) egress: Arc<Egress>,
     pub(super) chats: Weak<Inner>,
     abilities: Abilities,
@@ -193,7 +193,7 @@ impl Bridge {
             channel: channel.to_owned(),
             account: account.to_owned(),
             seat: chats.0.seats.of(channel, account),
-            shelf: chats.0.shelf.clone(),
+            artifacts: chats.0.artifacts.clone(),
             egress: chats.0.web.egress(),
             chats: Arc::downgrade(&chats.0),
             abilities: Abilities {
@@ -222,7 +222,12 @@ impl Bridge {
     async fn sent_along(&self, id: &str) -> Result<Bytes, SendError> {
         let gone = || SendError::Never("it is no longer kept".to_owned());
         let id: ArtifactId = id.parse().map_err(|_| gone())?;
-        let mut content = self.shelf.store.open(id, None).await.map_err(|_| gone())?;
+        let mut content = self
+            .artifacts
+            .store
+            .open(id, None)
+            .await
+            .map_err(|_| gone())?;
         let mut all = BytesMut::new();
         while let Some(piece) = content.next().await {
             all.extend_from_slice(&piece.map_err(|_| gone())?);

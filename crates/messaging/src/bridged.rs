@@ -210,8 +210,8 @@ impl Chats {
             // Bridged files belong to the gateway until their message is taken, so no caller's quota counts.
             room: artifact_room(limits, true),
         };
-        let kept = match self.0.shelf.disk.admit(false) {
-            Ok(()) => self.0.shelf.store.put(new, bytes).await,
+        let kept = match self.0.artifacts.disk.admit(false) {
+            Ok(()) => self.0.artifacts.store.put(new, bytes).await,
             Err(low) => Err(low),
         };
         match kept {

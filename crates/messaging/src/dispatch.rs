@@ -316,7 +316,7 @@ impl Chats {
         };
         let gone = || "the file is no longer kept".to_owned();
         let id: ArtifactId = artifact.parse().map_err(|_| gone())?;
-        let opened = self.0.shelf.store.open(id, None).await;
+        let opened = self.0.artifacts.store.open(id, None).await;
         let mut content = opened.map_err(|e| e.to_string())?;
         let mut all = BytesMut::new();
         while let Some(piece) = content.next().await {

@@ -44,7 +44,7 @@ use manyhands_core::{
     Caller, Clock, ErrorCode, Ids, PeerKind, Place, Timestamp, ToolError, contained,
 };
 use manyhands_host::LiveSettings;
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::web::Web;
 use manyhands_store::{Chats as Records, OutboxRow, Store, StoreError};
 use tokio::sync::{Notify, mpsc, watch};
@@ -73,7 +73,7 @@ pub struct ChatsParts<'a> {
     /// Requests that leave the machine.
     pub web: Web,
     /// Artifacts.
-    pub shelf: Shelf,
+    pub artifacts: ArtifactStore,
     /// Contacts and to-dos.
     pub people: People,
     /// The running agents.
@@ -95,7 +95,7 @@ struct Inner {
     records: Records,
     settings: LiveSettings,
     web: Web,
-    shelf: Shelf,
+    artifacts: ArtifactStore,
     people: People,
     minds: Arc<OnceLock<Minds>>,
     clock: Arc<dyn Clock>,
@@ -262,7 +262,7 @@ impl Chats {
             records,
             settings: parts.settings,
             web: parts.web,
-            shelf: parts.shelf,
+            artifacts: parts.artifacts,
             people: parts.people,
             minds: parts.minds,
             clock: parts.clock,

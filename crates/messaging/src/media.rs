@@ -153,8 +153,8 @@ impl Chats {
             room: artifact_room(limits, caller.is_owner()),
         };
         let size = bytes.len();
-        let kept = match self.0.shelf.disk.admit(caller.is_owner()) {
-            Ok(()) => self.0.shelf.store.put(new, bytes).await,
+        let kept = match self.0.artifacts.disk.admit(caller.is_owner()) {
+            Ok(()) => self.0.artifacts.store.put(new, bytes).await,
             Err(low) => Err(low),
         };
         match kept {

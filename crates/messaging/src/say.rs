@@ -165,7 +165,7 @@ impl Chats {
             expires: Some(Timestamp(now.0 + KEPT_MS)),
             room: Room::ENDLESS,
         };
-        let kept = self.0.shelf.store.put(new, file.bytes).await;
+        let kept = self.0.artifacts.store.put(new, file.bytes).await;
         let artifact = kept.map_err(|e| unkept(&e))?.id;
         let link = self.public_link(artifact);
         let message = Outgoing {
@@ -191,7 +191,7 @@ impl Chats {
         let public = settings.public_url.as_deref()?;
         let good = Duration::from_millis(KEPT_MS.unsigned_abs());
         public.starts_with("https://").then(|| {
-            let (url, _) = self.0.shelf.links.make(artifact, good, Some(public));
+            let (url, _) = self.0.artifacts.links.make(artifact, good, Some(public));
             url
         })
     }

@@ -4,10 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_agent_services::{People, Post, Thinkers};
+use manyhands_agent_services::{ModelRegistry, People, Post};
 use manyhands_config::Tools;
 use manyhands_core::{Catalogue, Ids};
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::machine::Host;
 use manyhands_host::web::Web;
 use manyhands_host::workspace::Workspace;
@@ -46,13 +46,13 @@ pub struct Families {
     /// Contacts and to-dos.
     pub people: People,
     /// Artifacts.
-    pub shelf: Shelf,
+    pub artifacts: ArtifactStore,
     /// Collections that agents are granted.
     pub resources: Resources,
     /// Accounts of services.
     pub connections: Arc<dyn Connections>,
     /// The models.
-    pub thinkers: Arc<Thinkers>,
+    pub model_registry: Arc<ModelRegistry>,
     /// The search over the catalogue.
     pub finder: Arc<Finder>,
     /// What scripts use.
@@ -88,11 +88,11 @@ impl Families {
         let tool = tool::tools(switches, &self.host, &self.web, &minds);
         let unified = unified::tools(switches, &self.host, &self.web, &minds, &self.chats);
         let gateway = gateway::tools(&gateway::Ground {
-            shelf: &self.shelf,
+            artifacts: &self.artifacts,
             resources: &self.resources,
             connections: &self.connections,
             web: &self.web,
-            thinkers: &self.thinkers,
+            model_registry: &self.model_registry,
             finder: &self.finder,
             scripts: &self.scripts,
             settings,

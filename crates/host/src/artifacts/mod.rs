@@ -85,7 +85,7 @@ pub struct KeptFile {
 
 /// The artifacts of a gateway. Cheap to clone.
 #[derive(Clone)]
-pub struct Shelf {
+pub struct ArtifactStore {
     /// The stored artifacts.
     pub store: Artifacts,
     /// Signed download links.
@@ -99,7 +99,7 @@ pub struct Shelf {
     clock: Arc<dyn Clock>,
 }
 
-impl Shelf {
+impl ArtifactStore {
     /// The artifacts of `store`.
     pub fn new(
         store: &Store,

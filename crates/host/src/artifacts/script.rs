@@ -6,12 +6,12 @@ use manyhands_store::{ArtifactFilter, ArtifactRecord};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::{Reader, Shelf, failure};
+use super::{ArtifactStore, Reader, failure};
 
 /// How many artifacts are looked through for a name.
 const MAX_LOOKED: u32 = 1_000;
 
-impl Shelf {
+impl ArtifactStore {
     /// The artifact that an id, a link or a file's name means: of that name the newest, those of
     /// `chat` first.
     pub async fn named(

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use manyhands_agent::{
     AgentSettings, House, LocalTime, MindParts, Minds, Origin, SkillNote, Think, TurnLimits,
 };
-use manyhands_agent_services::Kin;
+use manyhands_agent_services::SpawnedAgents;
 use manyhands_agent_services::job_delivery::{Deliver, Delivered, Target};
 use manyhands_config::Settings;
 use manyhands_core::{
@@ -415,7 +415,7 @@ pub(super) async fn put_together(
     let cron = Cron::new(CronParts {
         records: store.cron().clone(),
         minds: lock,
-        kin: Arc::new(Kin::open(store).await.unwrap()),
+        spawned_agents: Arc::new(SpawnedAgents::open(store).await.unwrap()),
         workspace: Workspace::new(store, clock.clone(), settings.clone()),
         settings: settings.clone(),
         clock,

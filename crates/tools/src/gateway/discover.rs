@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use manyhands_agent_services::Thinkers;
+use manyhands_agent_services::ModelRegistry;
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use manyhands_discovery::{Answer, Hit, Kind};
 use manyhands_host::LiveSettings;
@@ -134,7 +134,7 @@ pub struct Recommended {
 
 pub(super) struct Discover {
     pub(super) finder: Arc<Finder>,
-    pub(super) thinkers: Arc<Thinkers>,
+    pub(super) model_registry: Arc<ModelRegistry>,
     pub(super) settings: LiveSettings,
 }
 
@@ -360,7 +360,7 @@ impl Discover {
             },
             ..Request::default()
         };
-        let models = self.thinkers.now();
+        let models = self.model_registry.now();
         let reply = models
             .reply(&request, &mut |_| {}, &context.cancel)
             .await

@@ -11,7 +11,7 @@ use manyhands_core::{
     Question, Reach, Taint, Tool, ToolError, ToolSpec, schema_of, schema_written,
 };
 use manyhands_federation::servers::{Servers, address, wrapped};
-use manyhands_host::artifacts::{Reader, Shelf};
+use manyhands_host::artifacts::{ArtifactStore, Reader};
 use manyhands_path::Path;
 use manyhands_script::{
     Ask, Fault, FaultKind, Host, Level, Limits, LogLine, Pool, Report, Run, Thrown,
@@ -120,7 +120,7 @@ pub struct Scripts {
     /// The processes in which scripts run.
     pub pool: Pool,
     /// Artifacts.
-    pub shelf: Shelf,
+    pub artifacts: ArtifactStore,
     /// The catalogue of all tools.
     pub catalogue: Arc<ArcSwap<Catalogue>>,
     /// MCP servers.
@@ -396,7 +396,7 @@ impl Hands {
         let chat = self.made.lock().expect("no panic while held").chat.clone();
         let record = self
             .scripts
-            .shelf
+            .artifacts
             .named(identifier, chat.as_deref(), &reader)
             .await?;
         if record.size > MAX_READ {
@@ -420,7 +420,7 @@ impl Hands {
                 .expect("no panic while held")
                 .absorb(&read);
         }
-        let text = self.scripts.shelf.text(&record, &self.end);
+        let text = self.scripts.artifacts.text(&record, &self.end);
         let content = text.await?;
         Ok(json!({
             "success": true, "content": content, "size": record.size,

@@ -1,7 +1,7 @@
 //! `gateway_list_artifacts`
 
 use manyhands_core::{ArtifactId, CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::{Reader, Shelf};
+use manyhands_host::artifacts::{ArtifactStore, Reader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ pub struct File {
     expires: Option<String>,
 }
 
-pub(super) struct ListArtifacts(pub(super) Shelf);
+pub(super) struct ListArtifacts(pub(super) ArtifactStore);
 
 impl TypedTool for ListArtifacts {
     type Params = Params;

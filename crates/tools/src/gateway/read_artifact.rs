@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use manyhands_agent_services::Thinkers;
+use manyhands_agent_services::ModelRegistry;
 use manyhands_core::{
     CallContext, Effects, ErrorCode, Outcome, Role, ToolError, ToolSpec, TypedTool,
 };
@@ -11,7 +11,7 @@ use manyhands_hands::documents::may_be_document;
 use manyhands_host::artifacts::reading::{
     self, Indices, JsonAsk, Lines, Page, Part, Pattern, Source,
 };
-use manyhands_host::artifacts::{Reader, Shelf};
+use manyhands_host::artifacts::{ArtifactStore, Reader};
 use manyhands_llm::{Account, Message, Request, SystemPart};
 use manyhands_store::ArtifactRecord;
 use schemars::JsonSchema;
@@ -124,8 +124,8 @@ pub struct Output {
 }
 
 pub(super) struct ReadArtifact {
-    pub(super) shelf: Shelf,
-    pub(super) thinkers: Arc<Thinkers>,
+    pub(super) artifacts: ArtifactStore,
+    pub(super) model_registry: Arc<ModelRegistry>,
     /// Files that are read as JSON at once.
     pub(super) places: Arc<Semaphore>,
 }
@@ -232,15 +232,19 @@ impl TypedTool for ReadArtifact {
         }
         let reader = Reader::from(context);
         let record = self
-            .shelf
+            .artifacts
             .find(&params.file_id, params.chat_id.as_deref(), &reader)
             .await?;
-        let mut source = self.shelf.source(&record).await?;
+        let mut source = self.artifacts.source(&record).await?;
         let (mut extracted_from, mut note) = (None, None);
         if params.source != Some(true)
             && let Some(html) = document_kind(&mut source, &record, &ask).await?
         {
-            match self.shelf.document(&record, html, &context.cancel).await {
+            match self
+                .artifacts
+                .document(&record, html, &context.cancel)
+                .await
+            {
                 Ok((extracted, text)) => {
                     (source, extracted_from) = (text, Some(extracted.kind.word()));
                 }
@@ -276,7 +280,7 @@ impl TypedTool for ReadArtifact {
             has_more: part.next.is_some(),
             next_offset: part.next,
             mode,
-            url: (mode == Mode::Base64).then(|| self.shelf.link(record.id).0),
+            url: (mode == Mode::Base64).then(|| self.artifacts.link(record.id).0),
             filename: record.name,
             mime_type: record.mime,
             extracted_from,
@@ -308,7 +312,7 @@ impl ReadArtifact {
         let ArtifactRecord {
             name, mime, size, ..
         } = record;
-        let (url, until) = self.shelf.link(record.id);
+        let (url, until) = self.artifacts.link(record.id);
         let message = match document {
             Some(error) => format!(
                 "nothing can be looked for in {name} ({mime}, {size} bytes): {}",
@@ -331,7 +335,7 @@ impl ReadArtifact {
             let message = "a read-only token cannot use smartGrepQuery: it asks a model";
             return Err(ToolError::new(ErrorCode::Forbidden, message));
         }
-        match self.thinkers.now().default_model() {
+        match self.model_registry.now().default_model() {
             Some(_) => Ok(()),
             None => Err(ToolError::new(ErrorCode::Unavailable, "smartGrepQuery needs a model, and none is set")
                 .hint("the owner sets models.default and models.providers in config.toml; search and json_path need none")),
@@ -360,7 +364,7 @@ impl ReadArtifact {
             },
             ..Request::default()
         };
-        let models = self.thinkers.now();
+        let models = self.model_registry.now();
         let reply = models.reply(&request, &mut |_| {}, &context.cancel).await;
         let reply = reply.map_err(|e| {
             ToolError::new(

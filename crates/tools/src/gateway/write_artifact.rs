@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::{FileType, KeptFile, Reader, Shelf, check_name, failure};
+use manyhands_host::artifacts::{ArtifactStore, FileType, KeptFile, Reader, check_name, failure};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ pub struct Params {
     agent_id: Option<String>,
 }
 
-pub(super) struct WriteArtifact(pub(super) Shelf);
+pub(super) struct WriteArtifact(pub(super) ArtifactStore);
 
 impl TypedTool for WriteArtifact {
     type Params = Params;
