@@ -100,7 +100,7 @@ impl Post {
                 .retry_after(Duration::from_secs(60))
         })?;
         if let Err(error) = self.carry(&message.recipient).await {
-            tracing::warn!(%error, agent = %message.recipient, "a message waits");
+            tracing::warn!(event = "agent_message_delayed", agent = %message.recipient, %error, "failed to deliver an agent message; it stays queued");
         }
         Ok(())
     }
@@ -138,7 +138,7 @@ impl Post {
                 {
                     Ok(_) => {}
                     Err(error) if error.code == ErrorCode::Unauthenticated => {
-                        tracing::warn!(from = %message.sender, to = %agent, "a message was left out: the token by which it was sent is no longer good");
+                        tracing::warn!(event = "agent_message_discarded", from = %message.sender, to = %agent, "discarded an agent message: the sender's token is no longer valid");
                     }
                     Err(error) if error.code == ErrorCode::RateLimited => return Ok(()),
                     Err(error) => return Err(error),
@@ -160,7 +160,7 @@ impl Post {
         loop {
             for agent in agents {
                 if let Err(error) = self.carry(&agent).await {
-                    tracing::warn!(%error, %agent, "messages wait");
+                    tracing::warn!(event = "agent_messages_delayed", %agent, %error, "failed to deliver agent messages; they stay queued");
                 }
             }
             agents = match ends.next().await {

@@ -63,7 +63,7 @@ impl ModelRegistry {
     pub fn reconfigure(&self, settings: &Settings) {
         let models = make(settings, &self.budget, &self.vault, &self.clock, &self.ids);
         for problem in models.problems() {
-            tracing::warn!("models: {problem}");
+            tracing::warn!(event = "model_settings_problem", %problem, "a model in the settings cannot be used");
         }
         self.models.store(Arc::new(models));
     }

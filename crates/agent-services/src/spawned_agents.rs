@@ -87,7 +87,7 @@ impl SpawnedAgents {
             match serde_json::from_slice::<Child>(&bytes) {
                 Ok(child) => drop(known.insert(child.id.clone(), child)),
                 Err(error) => {
-                    tracing::error!(file = %object.location, %error, "the record of an agent cannot be read");
+                    tracing::error!(event = "spawned_agent_record_unreadable", file = %object.location, %error, "cannot read the record of a spawned agent; ignoring it");
                 }
             }
         }

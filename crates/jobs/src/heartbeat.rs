@@ -359,14 +359,14 @@ impl Inner {
         }
         let agent = &now.agent;
         let error = now.last_error.unwrap_or_default();
-        tracing::error!(%agent, error, "the heartbeat failed {TOO_MANY} times in a row");
+        tracing::error!(event = "heartbeat_failing", %agent, error, failures = TOO_MANY, "heartbeat failed several times in a row");
         let said = self.settings.current().heartbeat.of(agent);
         if let Some(target) = self.heartbeat_target(job, &said) {
             let text =
                 format!("The heartbeat of {agent} failed {TOO_MANY} times in a row: {error}");
             let key = format!("{}-alert-{}", now.id, now.last_run.map_or(0, |at| at.0));
             if let Err(error) = self.hand_over(target, &text, &key).await {
-                tracing::warn!(%agent, %error, "nobody could be told of it");
+                tracing::warn!(event = "heartbeat_alert_not_delivered", %agent, %error, "failed to alert the user about the failing heartbeat");
             }
         }
     }

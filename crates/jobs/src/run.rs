@@ -75,7 +75,12 @@ impl Inner {
         });
         let went = match work.await.unwrap_or_else(|panicked| {
             let (job, reason) = (&job.record.id, &panicked.reason);
-            tracing::error!(job, reason, "internal error: a job panicked");
+            tracing::error!(
+                event = "job_panicked",
+                job,
+                reason,
+                "internal error: a job panicked"
+            );
             Ok(Went::failed(panicked.to_string()))
         }) {
             Ok(went) => went,
@@ -85,7 +90,7 @@ impl Inner {
         };
         // A job whose end is not on record would never be due again.
         while let Err(error) = self.close(job, &run, &went).await {
-            tracing::error!(job = job.record.id, %error, "the end of a run could not be kept; it is tried again");
+            tracing::error!(event = "job_run_save_failed", job = job.record.id, %error, "failed to persist the outcome of a job run; will retry");
             tokio::select! {
                 () = self.stopping.cancelled() => return, // it goes on after the next start
                 () = tokio::time::sleep(BEFORE_NEXT_TRY) => {}
@@ -108,10 +113,11 @@ impl Inner {
         self.records.finish(&end).await?;
         if let (RunState::Error, Some(error)) = (went.state, &went.error) {
             tracing::warn!(
+                event = "job_failed",
                 job = job.record.id,
                 name = job.record.name,
                 error,
-                "a job failed"
+                "job failed"
             );
         }
         if job.record.kind == JobKind::Heartbeat {

@@ -43,7 +43,7 @@ impl Cron {
     /// Goes on with what was cut off, then takes up whatever is due, until the gateway stops.
     pub async fn go_round(self) {
         if let Err(error) = self.inner.recover().await {
-            tracing::error!(%error, "runs of jobs that were cut off could not be taken up again");
+            tracing::error!(event = "job_runs_resume_failed", %error, "failed to resume interrupted job runs");
         }
         let mut memory = Memory::default();
         let mut look = true;
@@ -51,7 +51,7 @@ impl Cron {
             let (wait, failed) = match self.inner.round(&mut memory, look).await {
                 Ok(wait) => (wait, false),
                 Err(error) => {
-                    tracing::error!(%error, "jobs that are due could not be taken up");
+                    tracing::error!(event = "job_claim_failed", %error, retry_in = ?AFTER_FAILURE, "failed to claim due jobs; will retry");
                     (AFTER_FAILURE, true)
                 }
             };
@@ -149,7 +149,7 @@ impl Inner {
                     jobs.push(Some(job));
                 }
                 Err(error) => {
-                    tracing::error!(job = id, %error, "a job is switched off");
+                    tracing::error!(event = "job_disabled", job = id, %error, "job disabled: its record is damaged");
                     claims.push(Claim {
                         job: id,
                         expected: first,
@@ -284,7 +284,7 @@ impl Inner {
         let Some(before) = before.filter(|before| before.0 - now.0 > CORRECTION_MS) else {
             return Ok(());
         };
-        tracing::warn!(from = %before.rfc3339(), to = %now.rfc3339(), "the clock was put back; jobs look for their next run anew");
+        tracing::warn!(event = "clock_moved_back", from = %before.rfc3339(), to = %now.rfc3339(), "the system clock was set back; recalculating the next run of every job");
         memory.next = None;
         self.wake.notify_one();
         self.look_anew(now, |_, next, seen| next < seen).await

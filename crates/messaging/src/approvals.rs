@@ -164,7 +164,7 @@ impl Chats {
             && let Heard::Button { .. } = inbound.what
             && let Err(error) = channel.pressed(inbound, &word).await
         {
-            tracing::debug!(%error, "the platform was not told that a button was heard");
+            tracing::debug!(event = "button_ack_failed", %error, "failed to acknowledge a pressed button to the platform");
         }
         // Where no message can be changed, the word has been said already.
         let edits = channel.is_some_and(|channel| channel.abilities().edits);

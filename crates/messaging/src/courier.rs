@@ -344,6 +344,6 @@ fn observe(contacts: &Contacts, inbound: &Inbound) {
     });
     let mentioned: Vec<Seen> = mentioned.collect();
     if let Err(error) = contacts.observe(&sender, &mentioned) {
-        tracing::warn!(%error, "the contacts could not be brought up to date");
+        tracing::warn!(event = "contact_update_failed", %error, "failed to update the contact of a sender");
     }
 }

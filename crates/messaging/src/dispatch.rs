@@ -119,7 +119,7 @@ impl Chats {
             changes.mark_unchanged();
             let waiting = self.0.records.next_to_say(name, account, CHATS).await;
             let waiting = waiting.unwrap_or_else(|error| {
-                tracing::warn!(%error, channel = name, account, "the outbox could not be read");
+                tracing::warn!(event = "outbox_read_failed", channel = name, account, %error, "failed to read the outbox; will retry");
                 Vec::new()
             });
             let now = self.0.clock.now();
@@ -153,7 +153,12 @@ impl Chats {
                     let sent = contained(this.send_one(&channel, &row, &pace)).await;
                     if let Err(panicked) = sent {
                         let (message, reason) = (&row.id, &panicked.reason);
-                        tracing::error!(message, reason, "internal error: sending panicked");
+                        tracing::error!(
+                            event = "send_panicked",
+                            message,
+                            reason,
+                            "internal error: sending a message panicked"
+                        );
                         let why = panicked.to_string();
                         this.ended(&row, &SendEnd::Failed { why }, None).await;
                     }
@@ -197,14 +202,19 @@ impl Chats {
             Ok(true) => {}
             Ok(false) => return, // somebody let go of it meanwhile
             Err(error) => {
-                tracing::warn!(%error, message = row.id, "a message waits: the disk does not take it");
+                tracing::warn!(event = "outbox_mark_sending_failed", message = row.id, %error, "cannot mark message as sending; will retry");
                 return tokio::time::sleep(WAITS.0).await;
             }
         }
         let sent = contained(deliver(channel, &row.id, &message, file)).await;
         let sent = sent.unwrap_or_else(|panicked| {
             let (message, reason) = (&row.id, &panicked.reason);
-            tracing::error!(message, reason, "internal error: a channel panicked");
+            tracing::error!(
+                event = "channel_send_panicked",
+                message,
+                reason,
+                "internal error: the channel panicked while sending"
+            );
             // It may have left before that.
             Err(SendError::Unknown(panicked.to_string()))
         });
@@ -269,15 +279,16 @@ impl Chats {
     async fn ended(&self, row: &OutboxRow, end: &SendEnd, reached: Option<bool>) {
         if let SendEnd::Failed { why } | SendEnd::Unknown { why, .. } = end {
             tracing::warn!(
+                event = "message_not_delivered",
                 message = row.id,
                 chat = row.lane,
-                why,
-                "a message did not arrive, or may not have"
+                reason = why,
+                "a message was not delivered, or its delivery is unknown"
             );
         }
         let mut wait = WAITS.0;
         while let Err(error) = self.0.records.sent(&row.id, end).await {
-            tracing::warn!(%error, message = row.id, "what became of a message could not be kept yet");
+            tracing::warn!(event = "outbox_state_save_failed", message = row.id, %error, "failed to persist the delivery state of a message; will retry");
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 () = self.0.stopping.cancelled() => return,
@@ -305,7 +316,7 @@ impl Chats {
         let (contacts, channel) = (self.0.people.contacts.clone(), row.channel.clone());
         let noted = tokio::task::spawn_blocking(move || contacts.sent_to(&channel, &chat, well));
         if let Ok(Err(error)) = noted.await {
-            tracing::warn!(%error, "the contacts could not be brought up to date");
+            tracing::warn!(event = "contact_update_failed", %error, "failed to update the contact of a recipient");
         }
     }
 

@@ -37,10 +37,11 @@ impl Chats {
                 serde_json::to_string(&event).map_err(|e| ToolError::internal(e.to_string()))?;
             if body.len() > MAX_EVENT {
                 tracing::warn!(
+                    event = "inbound_event_too_large",
                     channel,
                     account,
-                    event = event.event,
-                    "an event was too large to be kept"
+                    platform_event = event.event,
+                    "dropped an incoming event: too large to store"
                 );
                 continue;
             }

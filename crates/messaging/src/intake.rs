@@ -44,7 +44,7 @@ impl Chats {
                 let heads = self.0.records.heads(&lanes.not_now(), AHEAD).await;
                 waiting = heads.map_or_else(
                     |error| {
-                        tracing::warn!(%error, "the inbox could not be read");
+                        tracing::warn!(event = "inbox_read_failed", %error, "failed to read the inbox; will retry");
                         VecDeque::new()
                     },
                     VecDeque::from,
@@ -92,8 +92,8 @@ impl Chats {
             let end = tokio::select! {
                 () = self.0.stopping.cancelled() => return None,
                 end = contained(self.take(&row)) => end.unwrap_or_else(|panicked| {
-                    let (event, reason) = (&row.id, &panicked.reason);
-                    tracing::error!(event, reason, "internal error: an incoming message panicked");
+                    let (inbox_id, reason) = (&row.id, &panicked.reason);
+                    tracing::error!(event = "inbox_message_panicked", inbox_id, reason, "internal error: processing an incoming message panicked");
                     End::Again(panicked.to_string())
                 }),
             };
@@ -110,7 +110,7 @@ impl Chats {
                 Ok(None) => {}
                 Ok(rest) => return rest,
                 Err(error) => {
-                    tracing::warn!(%error, event = row.id, "what became of an event could not be kept");
+                    tracing::warn!(event = "inbox_state_save_failed", inbox_id = row.id, %error, "failed to persist the outcome of an incoming message; will retry");
                     return Some(BETWEEN);
                 }
             }
@@ -144,10 +144,11 @@ impl Chats {
 
     async fn lay_aside(&self, row: &InboxRow, why: &str) -> Result<(), StoreError> {
         tracing::warn!(
-            event = row.id,
+            event = "inbox_message_failed",
+            inbox_id = row.id,
             chat = row.lane,
-            why,
-            "a message could not be worked on and is laid aside"
+            reason = why,
+            "gave up on an incoming message; `manyhands inbox` can retry it"
         );
         let state = InboxState::Failed;
         self.0.records.settle(&row.id, state, Some(why)).await
@@ -255,10 +256,11 @@ impl Chats {
         let noted = self.0.records.bounced(channel, account, message, why).await;
         let ours = noted.map_err(|e| unkept(&e))?;
         tracing::warn!(
+            event = "message_undeliverable",
             chat = row.lane,
             message,
-            why,
-            "a platform could not deliver a message"
+            reason = why,
+            "the platform reports that a message was not delivered"
         );
         self.outbox_changed();
         Ok(End::Settled(

@@ -234,8 +234,10 @@ async fn again<F: Future<Output = ()>>(work: impl Fn() -> F) {
     while let Err(panicked) = contained(work()).await {
         let reason = &panicked.reason;
         tracing::error!(
+            event = "messaging_task_panicked",
             reason,
-            "internal error: the work of chats panicked and is restarted"
+            retry_in = ?wait,
+            "internal error: a messaging task panicked; restarting it"
         );
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LONGEST_WAIT);
@@ -443,7 +445,13 @@ impl Chats {
                 match self.make(channel, account, &line.said).await {
                     Ok(made) if line.came_to(Stage::Made) => break made,
                     Err(why) if line.came_to(Stage::Lacking) => {
-                        tracing::warn!(channel, account, why, "a channel is not used");
+                        tracing::warn!(
+                            event = "channel_start_failed",
+                            channel,
+                            account,
+                            reason = why,
+                            "channel not started; fix its settings"
+                        );
                         self.stands(channel, account, Standing::Broken { why });
                         return std::future::pending().await;
                     }
@@ -496,10 +504,11 @@ impl Chats {
             let ended = ended.unwrap_or_else(|panicked| {
                 let reason = &panicked.reason;
                 tracing::error!(
+                    event = "channel_listener_panicked",
                     channel,
                     account,
                     reason,
-                    "internal error: a channel panicked"
+                    "internal error: the channel listener panicked"
                 );
                 Err(ChannelError::Broken(panicked.to_string()))
             });
@@ -510,7 +519,7 @@ impl Chats {
                 Ok(()) => "it ended by itself".to_owned(),
                 Err(error) => {
                     let why = error.to_string();
-                    tracing::warn!(channel, account, why, "a channel does not hear");
+                    tracing::warn!(event = "channel_listener_failed", channel, account, reason = why, retry_in = ?wait, "channel listener failed");
                     if let ChannelError::Refused(_) = error {
                         self.stands(channel, account, Standing::Broken { why });
                         return std::future::pending().await; // until its owner changes something

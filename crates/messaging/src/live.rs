@@ -159,7 +159,7 @@ impl Chats {
                     .ask_owner(&promise, by_owner, id, &tool, &asked.arguments)
                     .await
             {
-                tracing::warn!(%error, "the owner could not be asked in a chat");
+                tracing::warn!(event = "approval_request_not_sent", %error, "failed to send an approval request to the owner's chat");
             }
             self.show_live(promise, listener, by_owner);
         }
@@ -249,7 +249,7 @@ impl Live {
                     .ask_owner(&self.promise, self.by_owner, *approval, tool, arguments)
                     .await;
                 if let Err(error) = asked {
-                    tracing::warn!(%error, "the owner could not be asked in a chat");
+                    tracing::warn!(event = "approval_request_not_sent", %error, "failed to send an approval request to the owner's chat");
                 }
             }
             _ => {}
@@ -286,7 +286,7 @@ impl Live {
             Err(error) => Err(error),
         };
         if let Err(error) = put {
-            tracing::warn!(%error, "a part of an answer is not shown");
+            tracing::warn!(event = "draft_not_shown", %error, "failed to show a part of a reply");
         }
     }
 

@@ -116,7 +116,7 @@ impl Chats {
                 Ok(Some(said)) => return Ok(format!("[spoken] {said}")),
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "a voice message could not be turned into text");
+                    tracing::warn!(event = "transcription_failed", %error, "failed to transcribe a voice message");
                 }
             }
         }

@@ -53,9 +53,10 @@ impl Chats {
             return Ok(());
         }
         tracing::info!(
+            event = "pairing_requested",
             channel = place.channel,
             sender,
-            "somebody asks to be known; `manyhands pair list` shows them"
+            "new pairing request; list requests with `manyhands pair list`"
         );
         let text = format!(
             "Hello. I only speak with people my owner knows. If you are my owner, run\n\n`manyhands pair approve {} {code} --owner`\n\nElse ask them to run it without `--owner`.",

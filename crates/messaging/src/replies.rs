@@ -48,7 +48,9 @@ impl Chats {
                     self.try_to_keep(&promise).await;
                 }
             }
-            Err(error) => tracing::warn!(%error, "the promises could not be read"),
+            Err(error) => {
+                tracing::warn!(event = "promises_read_failed", %error, "failed to read which replies are owed")
+            }
         }
     }
 
@@ -60,13 +62,15 @@ impl Chats {
                     self.try_to_keep(promise).await;
                 }
             }
-            Err(error) => tracing::warn!(%error, "the promises could not be read"),
+            Err(error) => {
+                tracing::warn!(event = "promises_read_failed", %error, "failed to read which replies are owed")
+            }
         }
     }
 
     pub(super) async fn try_to_keep(&self, promise: &Promise) {
         if let Err(error) = self.keep_if_ended(promise).await {
-            tracing::warn!(%error, session = promise.session_key, "an answer waits");
+            tracing::warn!(event = "reply_queue_failed", session = promise.session_key, %error, "failed to queue a reply; will retry");
         }
     }
 
@@ -110,9 +114,10 @@ impl Chats {
             What::Final { text, .. } => text.clone(),
             What::Error(failure) if !self.is_owner(&promise.place) => {
                 tracing::warn!(
+                    event = "turn_failed_for_guest",
                     session = promise.session_key,
                     error = failure.text,
-                    "a guest was told that there is no answer"
+                    "a turn failed; the guest received a generic message"
                 );
                 "I could not answer that. Please try again later.".to_owned()
             }

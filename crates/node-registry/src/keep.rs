@@ -20,7 +20,7 @@ impl Nodes {
             self.unkept.notified().await;
             tokio::time::sleep(GATHER).await;
             if let Err(error) = self.flush().await {
-                tracing::warn!(%error, "what was seen of nodes could not be put on disk");
+                tracing::warn!(event = "node_last_seen_save_failed", %error, "failed to persist when nodes were last seen; will retry");
             }
         }
     }

@@ -215,7 +215,7 @@ impl Nodes {
             left_out: std::mem::take(&mut offer.left_out).into(),
         };
         for LeftOutTool { tool, reason } in &about.left_out {
-            tracing::warn!(node = %id, tool, reason, "a tool of a node is not offered");
+            tracing::warn!(event = "node_tool_rejected", node = %id, tool, reason, "a tool of a node is not added to the catalogue");
         }
         let node = Arc::new(Node::new(about, outbox));
         let mut state = self.state();

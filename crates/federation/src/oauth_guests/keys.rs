@@ -121,7 +121,7 @@ impl Keyring {
             Ok(keys) => self.known.store(Some(Arc::new(Known { keys, at: now }))),
             Err(error) => {
                 let issuer = &self.trusted.issuer;
-                tracing::warn!(%error, issuer, "the keys of an authorization server could not be fetched");
+                tracing::warn!(event = "oauth_keys_fetch_failed", issuer, %error, "failed to fetch the keys of an authorization server");
                 return self.fitting(token, clock, STALE).ok_or(error);
             }
         }

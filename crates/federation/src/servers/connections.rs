@@ -208,7 +208,7 @@ impl Desk {
         (record.status, record.checked) = (status, Some(self.clock.now()));
         record.detail = detail.chars().take(500).collect();
         if let Err(error) = self.put_alone(record).await {
-            tracing::warn!(%error, connection = %id, "the state of a connection could not be kept");
+            tracing::warn!(event = "connection_state_save_failed", connection = %id, %error, "failed to persist the state of a connection");
         }
     }
 

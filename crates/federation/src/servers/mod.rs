@@ -216,7 +216,7 @@ impl Servers {
         match listed {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => {
-                tracing::warn!(server = %name, %error, "failed to list the tools of a server after a login");
+                tracing::warn!(event = "server_list_tools_failed", server = %name, %error, "failed to list the tools of a server after a login");
             }
             Err(_) => self.look_soon(&server, Duration::ZERO), // a slow one
         }
@@ -296,7 +296,7 @@ impl Servers {
         }
         for (name, config) in begun {
             let pins = self.ground.pins.of(name.as_str()).await.unwrap_or_else(|error| {
-                tracing::error!(%error, server = %name, "what is on record of a server cannot be read");
+                tracing::error!(event = "server_pins_read_failed", server = %name, %error, "failed to read the accepted tool definitions of a server");
                 Vec::new()
             });
             let unknown = pins.is_empty();
@@ -324,7 +324,7 @@ impl Servers {
                     return;
                 };
                 if let Err(error) = this.refresh(server.name().as_str()).await {
-                    tracing::warn!(server = %server.name(), %error, "a server could not be asked for its tools");
+                    tracing::warn!(event = "server_list_tools_failed", server = %server.name(), %error, "failed to list the tools of a server");
                 }
             };
             tokio::select! {
@@ -420,15 +420,16 @@ impl Servers {
         let shelf = server.name().as_str();
         if self.nodes.find(shelf).is_ok() {
             tracing::warn!(
+                event = "server_name_taken",
                 server = shelf,
-                "a node has this name, so the server's tools are not shown"
+                "a node has the same name, so the server's tools are hidden"
             );
             return;
         }
         self.catalogue.rcu(|all| {
             let mut all = (**all).clone();
             if let Err(error) = all.shelve(shelf, tools.clone()) {
-                tracing::warn!(server = shelf, %error, "a server's tools cannot be shown");
+                tracing::warn!(event = "server_tools_not_published", server = shelf, %error, "failed to add a server's tools to the catalogue");
             }
             all
         });
@@ -469,13 +470,13 @@ where
         match contained(look()).await {
             Ok(looked) => {
                 if let Err(error) = looked {
-                    tracing::warn!(server = %name, %error, "failed to list the tools of a server");
+                    tracing::warn!(event = "server_list_tools_failed", server = %name, %error, "failed to list the tools of a server");
                 }
                 wait = SETTLE;
             }
             Err(panicked) if wait < LONGEST_WAIT => {
                 let reason = &panicked.reason;
-                tracing::error!(server = %name, reason, "internal error: listing tools panicked; will retry");
+                tracing::error!(event = "server_list_tools_panicked", server = %name, reason, "internal error: listing tools panicked; will retry");
                 wait = (wait * 2).min(LONGEST_WAIT);
                 continue;
             }

@@ -46,7 +46,7 @@ impl Offer {
         let (name, config, pins) = (server.clone(), config.clone(), pins.clone());
         let made = tokio::task::spawn_blocking(move || Self::new(&name, &config, &pins));
         made.await.unwrap_or_else(|error| {
-            tracing::error!(%server, %error, "the tools of a server could not be read");
+            tracing::error!(event = "server_tools_read_failed", %server, %error, "failed to read the stored tools of a server");
             Self::default()
         })
     }
@@ -64,7 +64,7 @@ impl Offer {
                 continue;
             };
             let left_out = |reason: String| {
-                tracing::warn!(%server, tool = pin.name, reason, "a tool of a server is not offered as it is");
+                tracing::warn!(event = "server_tool_rejected", %server, tool = pin.name, reason, "a tool definition of a server is not used as it is");
                 LeftOutTool {
                     tool: pin.name.clone(),
                     reason,

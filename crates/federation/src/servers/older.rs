@@ -77,7 +77,7 @@ impl Server {
             // can, and that is translated.
             Ok(_) => Known::Refused(by),
             Err(error) => {
-                tracing::debug!(server = %self.name(), %error, "not spoken to in the older era");
+                tracing::debug!(event = "server_older_protocol_refused", server = %self.name(), %error, "server does not support the older protocol");
                 Known::Refused(by)
             }
         };

@@ -44,8 +44,9 @@ impl Host {
             {
                 Some(Ok(root)) => roots.push(root),
                 _ => tracing::warn!(
+                    event = "read_root_unavailable",
                     folder,
-                    "tools.read_file.roots names a folder that cannot be opened"
+                    "cannot open a folder listed in tools.read_file.roots"
                 ),
             }
         }

@@ -205,7 +205,7 @@ impl Host {
         match self.0.artifacts.put(new, text.into_bytes().into()).await {
             Ok(record) => Some(record.id),
             Err(error) => {
-                tracing::warn!(%error, name, "failed to store the whole of a shortened text");
+                tracing::warn!(event = "output_store_failed", name, %error, "failed to store the full text of truncated output");
                 None
             }
         }

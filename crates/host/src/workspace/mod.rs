@@ -312,7 +312,7 @@ impl Workspace {
     async fn clear(&self, key: &Key) {
         // A mark that stays too long is asked about once more; the write itself is done.
         if let Err(error) = self.provenance.clear(ObjectKind::File, key.as_ref()).await {
-            tracing::warn!(file = %key, %error, "failed to clear the provenance of a file");
+            tracing::warn!(event = "provenance_clear_failed", file = %key, %error, "failed to clear the provenance of a file");
         }
     }
 

@@ -127,7 +127,7 @@ impl Upload {
     /// Throws away what has come.
     pub async fn abandon(mut self) {
         if let Err(error) = self.upload.abort().await {
-            tracing::warn!(%error, "a part of a file could not be removed");
+            tracing::warn!(event = "partial_upload_cleanup_failed", %error, "failed to remove a partial upload");
         }
     }
 }

@@ -170,7 +170,7 @@ impl Trip<'_> {
                     if cuts >= MAX_CUTS {
                         return Err(error);
                     }
-                    tracing::info!(from = %self.from, to = %self.to, came, %error, "a transfer was cut off and goes on when the node is back");
+                    tracing::info!(event = "transfer_interrupted", from = %self.from, to = %self.to, bytes = came, %error, "transfer interrupted; will resume when the node reconnects");
                     self.wait_for_both(&error).await?;
                     resumed += 1;
                 }

@@ -123,8 +123,9 @@ impl Registry<'_> {
                 return Ok(client);
             }
             tracing::info!(
+                event = "oauth_client_unknown",
                 issuer = issuer.issuer,
-                "the registered client is no longer known; registering another"
+                "the authorization server no longer knows our client; registering a new one"
             );
         }
         self.register(way, issuer, &before.unwrap_or_default())
@@ -326,7 +327,7 @@ pub(super) async fn returned(vault: &Vault, issuer: &str, redirect_uri: &str) {
     };
     if let Err(error) = noted.await {
         // The next login asks whether the client is known, which costs one request.
-        tracing::warn!(%error, issuer, "failed to note that a login returned");
+        tracing::warn!(event = "oauth_client_save_failed", issuer, %error, "failed to record that a login returned");
     }
 }
 
@@ -341,7 +342,7 @@ async fn write(vault: &Vault, record: &Registered) -> Result<(), manyhands_store
 pub(super) async fn forget(vault: &Vault, issuer: &str, redirect_uri: &str) {
     for what in ["client", "secret"] {
         if let Err(error) = vault.remove(&place(issuer, redirect_uri, what)).await {
-            tracing::warn!(%error, issuer, "a registered client could not be forgotten");
+            tracing::warn!(event = "oauth_client_delete_failed", issuer, %error, "failed to delete a registered client");
         }
     }
 }

@@ -84,7 +84,7 @@ impl Documents {
         });
         // A defect of the reader ends here, not with the gateway.
         let done = done.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "internal error (a bug in manyhands) while a document was read");
+            tracing::error!(event = "document_parser_panicked", %error, "internal error (a bug in manyhands) while reading a document");
             Err(DocumentError::Damaged("it could not be read".to_owned()))
         });
         stop.disarm();
