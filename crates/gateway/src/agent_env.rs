@@ -11,7 +11,7 @@ use manyhands_agent_services::{ModelRegistry, SpawnedAgents, local_time, skills}
 use manyhands_config::{Reset, ResetMode};
 use manyhands_core::{AgentId, ApprovalId, Caller, Clock, ErrorCode, Invoke, Taint, ToolError};
 use manyhands_host::LiveSettings;
-use manyhands_host::workspace::{Found, Workspace};
+use manyhands_host::workspace::{Workspace, WorkspaceEntry};
 use manyhands_llm::ModelId;
 use manyhands_store::Decision;
 use tokio_util::sync::CancellationToken;
@@ -170,7 +170,7 @@ impl House for Rooms {
 
     async fn file(&self, agent: &AgentId, path: &str) -> Option<(String, Taint)> {
         match self.workspace.find(agent, path).await {
-            Ok(Found::File(file)) => Some((file.text, file.taint)),
+            Ok(WorkspaceEntry::File(file)) => Some((file.text, file.taint)),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_agent_services::{ModelRegistry, People, Post};
+use manyhands_agent_services::{AgentMailer, ModelRegistry, People};
 use manyhands_config::ConfigFile;
 use manyhands_core::{
     CallRequest, Caller, Catalogue, Clock, Ids, Invoke, NodeId, Outcome, Role, Secret, ToolError,
@@ -17,7 +17,7 @@ use manyhands_guard::{Lobby, Redactor};
 use manyhands_host::LiveSettings;
 use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::workspace::Workspace;
-use manyhands_jobs::Cron;
+use manyhands_jobs::JobScheduler;
 use manyhands_messaging::Chats;
 use manyhands_node_registry::Nodes;
 use manyhands_path::Path;
@@ -91,7 +91,7 @@ impl Gateway {
     }
 
     /// The post between agents.
-    pub fn post(&self) -> &Post {
+    pub fn post(&self) -> &AgentMailer {
         &self.families.post
     }
 
@@ -106,7 +106,7 @@ impl Gateway {
     }
 
     /// The jobs of this gateway.
-    pub fn cron(&self) -> &Cron {
+    pub fn cron(&self) -> &JobScheduler {
         &self.families.cron
     }
 

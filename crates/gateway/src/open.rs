@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_agent_services::{ModelRegistry, People, Post, SpawnedAgents};
+use manyhands_agent_services::{AgentMailer, ModelRegistry, People, SpawnedAgents};
 use manyhands_config::ConfigFile;
 use manyhands_core::{Catalogue, Clock, Ids, Secret};
 use manyhands_federation::oauth_guests::Guests;
@@ -16,7 +16,7 @@ use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::web::Web;
 use manyhands_host::workspace::Workspace;
 use manyhands_host::{Host, HostParts, LiveSettings, Resources};
-use manyhands_jobs::{Cron, CronParts};
+use manyhands_jobs::{JobScheduler, JobSchedulerParts};
 use manyhands_messaging::{Chats, ChatsParts};
 use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::Transfers;
@@ -128,7 +128,7 @@ impl Gateway {
         )
         .await?;
         let model_registry = Arc::new(model_registry);
-        let post = Post {
+        let post = AgentMailer {
             mail: store.mail().clone(),
             minds: minds.clone(),
             settings: live.clone(),
@@ -137,7 +137,7 @@ impl Gateway {
             ids: ids.clone(),
         };
         let stopping = CancellationToken::new();
-        let cron = Cron::new(CronParts {
+        let cron = JobScheduler::new(JobSchedulerParts {
             records: store.cron().clone(),
             minds: minds.clone(),
             spawned_agents: post.spawned_agents.clone(),

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_agent_services::{ModelRegistry, People, Post};
+use manyhands_agent_services::{AgentMailer, ModelRegistry, People};
 use manyhands_config::Tools;
 use manyhands_core::{Catalogue, Ids};
 use manyhands_host::artifacts::ArtifactStore;
@@ -12,7 +12,7 @@ use manyhands_host::machine::Host;
 use manyhands_host::web::Web;
 use manyhands_host::workspace::Workspace;
 use manyhands_host::{LiveSettings, Resources};
-use manyhands_jobs::Cron;
+use manyhands_jobs::JobScheduler;
 use manyhands_messaging::Chats;
 use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::Transfers;
@@ -42,7 +42,7 @@ pub struct Families {
     /// The blob store.
     pub blobs: Blobs,
     /// Messages between agents.
-    pub post: Post,
+    pub post: AgentMailer,
     /// Contacts and to-dos.
     pub people: People,
     /// Artifacts.
@@ -58,7 +58,7 @@ pub struct Families {
     /// What scripts use.
     pub scripts: Scripts,
     /// Jobs.
-    pub cron: Cron,
+    pub cron: JobScheduler,
     /// Chats on platforms.
     pub chats: Chats,
 }

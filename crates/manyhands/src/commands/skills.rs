@@ -111,11 +111,11 @@ mod tests {
     fn a_skill_is_told_with_why_it_is_not_used() {
         let skill = json!({
             "name": "deploy", "description": "ships", "location": "skills/deploy/SKILL.md", "enabled": true,
-            "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine can do: shell.exec"],
+            "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine has: shell.exec"],
             "requirements": { "capabilities": ["shell.exec"] }, "text": "# Deploy\n",
         });
         let expect = "deploy (waits for a machine)\n  about     ships\n  where     skills/deploy/SKILL.md\n  \
-            needs     shell.exec\n  why not   no connected machine can do: shell.exec\n\n# Deploy";
+            needs     shell.exec\n  why not   no connected machine has: shell.exec\n\n# Deploy";
         assert_eq!(about(&skill), expect);
         assert_eq!(
             state(&json!({ "enabled": false, "eligible": false })),

@@ -227,7 +227,7 @@ impl Discover {
     ) -> Output {
         let catalogue = self.finder.catalogue();
         let skills = self.finder.skills(&context.agent, false).await;
-        let accounts = self.finder.servers().desk().of_agent(&context.agent);
+        let accounts = self.finder.servers().accounts().of_agent(&context.agent);
         let mut results: Vec<Recommended> = Vec::new();
         let mut services: BTreeMap<String, f32> = BTreeMap::new();
         for hit in &answer.hits {

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::{ArtifactStore, FileType, KeptFile, Reader, check_name, failure};
+use manyhands_host::artifacts::{
+    ArtifactReader, ArtifactStore, FileType, KeptFile, check_name, failure,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -37,7 +39,7 @@ impl TypedTool for WriteArtifact {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         check_name(&params.filename, "filename")?;
         let kind = FileType::of(&params.file_type, &params.filename)?;
-        let reader = Reader::from(context);
+        let reader = ArtifactReader::from(context);
         let (chat, agent) = (params.chat_id.as_deref(), params.agent_id.as_deref());
         let bucket = self.0.bucket(chat, agent, &reader).await?;
         let whole = futures_util::stream::once(async { Ok(Bytes::from(params.content)) });

@@ -13,7 +13,7 @@ use manyhands_guard::{
 };
 use manyhands_host::Resources;
 use manyhands_host::artifacts::{
-    ArtifactStore, KeptFile, Reader, check_name, failure, mime_by_name,
+    ArtifactReader, ArtifactStore, KeptFile, check_name, failure, mime_by_name,
 };
 use manyhands_host::web::Web;
 use manyhands_store::StoreError;
@@ -84,7 +84,7 @@ impl TypedTool for WriteArtifactFromUrl {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         check_name(&params.filename, "filename")?;
-        let reader = Reader::from(context);
+        let reader = ArtifactReader::from(context);
         let (chat, agent) = (params.chat_id.as_deref(), params.agent_id.as_deref());
         let bucket = self.artifacts.bucket(chat, agent, &reader).await?;
         let credentials = self.credentials(&params, &reader).await?;
@@ -123,7 +123,7 @@ impl WriteArtifactFromUrl {
     async fn credentials(
         &self,
         params: &Params,
-        reader: &Reader,
+        reader: &ArtifactReader,
     ) -> Result<Credentials, ToolError> {
         let wrong = |message: String| ToolError::parameter("authHeaders", message);
         let given = params.auth_headers.iter().flatten();

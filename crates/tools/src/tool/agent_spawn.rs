@@ -10,7 +10,7 @@ use manyhands_core::{
     AgentId, CallContext, Effects, ErrorCode, Outcome, RunsOn, Taint, ToolError, ToolSpec,
     TypedTool,
 };
-use manyhands_host::workspace::{Author, Found};
+use manyhands_host::workspace::{Author, WorkspaceEntry};
 use manyhands_store::StoreError;
 use object_store::ObjectStoreExt as _;
 use object_store::path::Path as Key;
@@ -210,7 +210,7 @@ impl AgentSpawn {
         let path = format!("{FOLDER}/{name}.md");
         let own = self.0.workspace.find(&context.agent, &path).await;
         let (text, taint) = match own {
-            Ok(Found::File(file)) => (Some(file.text), file.taint),
+            Ok(WorkspaceEntry::File(file)) => (Some(file.text), file.taint),
             _ => (self.shared(&path).await?, Taint::NONE),
         };
         let built_in = template::BUILT_IN.iter().find(|(known, _)| *known == name);
@@ -249,7 +249,7 @@ impl AgentSpawn {
     /// The templates there are.
     async fn names(&self, agent: &AgentId) -> BTreeSet<String> {
         let mut files: Vec<String> = Vec::new();
-        if let Ok(Found::Directory { files: own, .. }) =
+        if let Ok(WorkspaceEntry::Directory { files: own, .. }) =
             self.0.workspace.find(agent, &format!("{FOLDER}/")).await
         {
             files.extend(own);

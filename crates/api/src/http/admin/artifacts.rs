@@ -15,7 +15,7 @@ use manyhands_core::{
     Question, ToolError,
 };
 use manyhands_gateway::{Gateway, Stores};
-use manyhands_host::artifacts::{KeptFile, Reader, check_name, failure, mime_by_name};
+use manyhands_host::artifacts::{ArtifactReader, KeptFile, check_name, failure, mime_by_name};
 use manyhands_http_common::{Answer, Asker, Refusal, answer, proved};
 use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
 use schemars::JsonSchema;
@@ -152,7 +152,7 @@ pub async fn put(
     let (artifacts, file) = (artifacts.clone(), stored.clone());
     let work = move |context: CallContext| {
         let work = async move {
-            let reader = Reader::from(&context);
+            let reader = ArtifactReader::from(&context);
             let bucket = artifacts.bucket(new.chat.as_deref(), None, &reader).await?;
             let broken = |e: axum::Error| StoreError::Invalid {
                 what: format!("the upload broke off: {e}"),
