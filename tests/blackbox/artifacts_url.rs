@@ -261,7 +261,12 @@ fn a_secret_of_a_vault_is_used_and_never_read() {
         );
     }
     new["authHeaders"] = json!({ "X-Key": "{{vault:keys/KEY" });
-    web.refuses(FROM_URL, new.clone(), "invalid_arguments", &["has no end"]);
+    web.refuses(
+        FROM_URL,
+        new.clone(),
+        "invalid_arguments",
+        &["unterminated"],
+    );
     new["authHeaders"] = json!({ "X-Key": "{{vault:keys/KEY}}" });
     gateway.cli(&["resource", "revoke", "keys", "main"]).ok();
     web.refuses(FROM_URL, new, "invalid_arguments", &["there is no secret"]);

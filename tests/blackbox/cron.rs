@@ -467,7 +467,7 @@ fn a_client_sees_and_changes_only_its_own_jobs() {
     let dear = ask(&phone, json!({ "action": "add", "job": dear }));
     assert!(
         dear.to_string()
-            .contains("only the owner chooses the model"),
+            .contains("only the owner can choose the model"),
         "{dear}"
     );
 }
@@ -604,7 +604,7 @@ fn settings_switch_the_schedule_off_and_on_without_a_restart() {
         json!({ "name": "x", "schedule": { "kind": "at", "in": "1 day" }, "spec": task("look") });
     let full = gateway.call("gsv__Cron", json!({ "action": "add", "job": more }));
     assert!(
-        full.to_string().contains("there are 2 jobs already"),
+        full.to_string().contains("too many jobs (limit 2)"),
         "{full}"
     );
 }

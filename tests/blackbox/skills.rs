@@ -54,7 +54,7 @@ fn skills_are_eligible_when_a_machine_can_do_what_they_need() {
     let deploy = skill(&gateway, "deploy");
     let expect = json!({
         "name": "deploy", "description": "Ships it", "location": "skills/deploy/SKILL.md", "always": false,
-        "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine can do: shell.exec"],
+        "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine has: shell.exec"],
         "requirements": { "capabilities": ["shell.exec"] }, "enabled": true,
     });
     assert_eq!(deploy, expect);
@@ -69,7 +69,7 @@ fn skills_are_eligible_when_a_machine_can_do_what_they_need() {
     assert_eq!(odd["eligible"], false);
     assert_eq!(
         odd["reasons"],
-        json!(["it needs what no machine has: teleport"])
+        json!(["it needs unknown capabilities: teleport"])
     );
     let update = status(&gateway, "skills.update", "main");
     assert_eq!(update["nodes"][0]["nodeId"], "laptop");
@@ -94,7 +94,7 @@ fn the_owner_switches_skills_and_says_what_they_need() {
     );
     assert_eq!(
         notes["reasons"],
-        json!(["it is switched off under skills.entries"])
+        json!(["it is disabled under skills.entries"])
     );
     let listed = gateway.cli(&["skills", "list"]).ok().stdout;
     assert!(

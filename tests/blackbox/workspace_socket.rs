@@ -32,10 +32,7 @@ fn a_new_file_never_takes_the_place_of_one_that_is_there() {
     let gateway = Gateway::start();
     let mut socket = gateway.ws();
     gateway.write("notes/a.md", "thoughts");
-    refused(
-        &write(&mut socket, "notes/a.md", "", ""),
-        "is there already",
-    );
+    refused(&write(&mut socket, "notes/a.md", "", ""), "already exists");
     assert_eq!(gateway.read("notes/a.md").as_deref(), Some("thoughts"));
     let made = write(&mut socket, "notes/b.md", "", "");
     assert_eq!(made["payload"]["written"], true, "{made}");

@@ -1,4 +1,4 @@
-//! Messages between agents, carried from where they wait into the main session of whom they are for.
+//! Messages between agents, delivered into the main session of the recipient.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,16 +11,17 @@ use manyhands_host::LiveSettings;
 use manyhands_store::{AgentMail, AgentMessage, MailboxFull};
 use serde::{Deserialize, Serialize};
 
-use crate::spawned_agents::Kin;
+use crate::spawned_agents::SpawnedAgents;
 
-/// How many messages may wait for one agent.
+/// The most messages queued for one agent.
 const MAX_QUEUED: i64 = 1_000;
-/// How many messages two agents may send each other in a minute, both directions together.
+/// The most messages two agents may exchange in a minute, both directions together; stops two
+/// agents from talking to each other without end.
 const PAIR_A_MINUTE: i64 = 10;
-/// How many are carried in one go.
+/// The most messages delivered at once.
 const PAGE: u32 = 16;
 
-/// A message as it is kept: the words, and by whose token they were sent.
+/// A stored message: its text, and the token it was sent with.
 #[derive(Serialize, Deserialize)]
 struct Letter {
     token: Option<TokenId>,
@@ -31,9 +32,9 @@ struct Letter {
     text: String,
 }
 
-/// The post between agents.
+/// Message delivery between agents.
 #[derive(Clone)]
-pub struct Post {
+pub struct AgentMailer {
     /// The stored messages.
     pub mail: AgentMail,
     /// The running agents, once the gateway is assembled.
@@ -41,15 +42,16 @@ pub struct Post {
     /// The settings in force.
     pub settings: LiveSettings,
     /// Spawned agents.
-    pub kin: Arc<Kin>,
+    pub spawned_agents: Arc<SpawnedAgents>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Ids,
 }
 
-impl Post {
-    /// Takes a message: it is on disk when this returns, and carried when there is room.
+impl AgentMailer {
+    /// Accepts a message. It is on disk when this returns, and delivered when the recipient has
+    /// room.
     pub async fn send(
         &self,
         origin: &Origin,
@@ -77,19 +79,21 @@ impl Post {
         let main = SessionKey::main(&message.recipient);
         let taken = self
             .mail
+            // Limits are checked and the message stored in one transaction, or concurrent senders
+            // could exceed them together.
             .send(&message, main.as_str(), MAX_QUEUED, PAIR_A_MINUTE, since);
         taken.await?.map_err(|full| {
             let (what, hint) = match full {
                 MailboxFull::Queue => (
                     format!(
-                        "{MAX_QUEUED} messages wait for {} already",
+                        "{MAX_QUEUED} messages are already queued for {}",
                         message.recipient
                     ),
-                    "send again when it has read some",
+                    "send again once it has read some",
                 ),
                 MailboxFull::Pair => (
                     format!(
-                        "{} and {} sent each other {PAIR_A_MINUTE} messages in a minute already",
+                        "{} and {} have already exchanged {PAIR_A_MINUTE} messages in a minute",
                         message.sender, message.recipient
                     ),
                     "put more into one message, or wait a minute",
@@ -99,14 +103,17 @@ impl Post {
                 .hint(hint)
                 .retry_after(Duration::from_secs(60))
         })?;
+        // The message is already on disk, so a failed delivery is not the sender's error;
+        // `go_round` delivers it later.
         if let Err(error) = self.carry(&message.recipient).await {
-            tracing::warn!(%error, agent = %message.recipient, "a message waits");
+            tracing::warn!(event = "agent_message_delayed", agent = %message.recipient, %error, "failed to deliver an agent message; it stays queued");
         }
         Ok(())
     }
 
-    /// Carries what waits for an agent into its main session, as long as there is room. A message
-    /// counts as read when the turn it starts is on disk; carried twice, it starts one turn.
+    /// Delivers queued messages into an agent's main session while it has room. A message counts as
+    /// read when its turn is on disk; the run id comes from the message, so delivering it twice
+    /// starts one turn.
     async fn carry(&self, agent: &AgentId) -> Result<(), ToolError> {
         let Some(minds) = self.minds.get() else {
             return Ok(());
@@ -125,21 +132,27 @@ impl Post {
                     person: letter.person,
                     place: None,
                     name: message.sender.to_string(),
+                    // Another agent's words are data, whoever the human behind them is.
                     trusted: false,
                     depth: 0,
                     tainted: letter.tainted,
                     job: None,
                     lineage: Vec::new(),
                 };
+                // The run id comes from the message: a message that is delivered again after a
+                // crash starts no second turn.
                 let run = Some(format!("mail-{}", message.id));
                 match minds
                     .send(&key, run, Input::text(letter.text), &origin)
                     .await
                 {
                     Ok(_) => {}
+                    // The token was revoked after sending. Discard the message instead of blocking
+                    // the queue behind it for ever.
                     Err(error) if error.code == ErrorCode::Unauthenticated => {
-                        tracing::warn!(from = %message.sender, to = %agent, "a message was left out: the token by which it was sent is no longer good");
+                        tracing::warn!(event = "agent_message_discarded", from = %message.sender, to = %agent, "discarded an agent message: the sender's token is no longer valid");
                     }
+                    // The session queue is full. The end of its next turn wakes `go_round`.
                     Err(error) if error.code == ErrorCode::RateLimited => return Ok(()),
                     Err(error) => return Err(error),
                 }
@@ -150,31 +163,33 @@ impl Post {
         }
     }
 
-    /// Carries what waits from before, and goes on whenever a main session has room again.
+    /// Delivers messages queued before the start, then whenever a main session has room again.
     pub async fn go_round(self) {
         let Some(minds) = self.minds.get() else {
             return;
         };
+        // Subscribe before the first pass, or a turn that ends meanwhile would go unnoticed.
         let mut ends = minds.listen(Subscription::Ends);
         let mut agents = self.everybody();
         loop {
             for agent in agents {
                 if let Err(error) = self.carry(&agent).await {
-                    tracing::warn!(%error, %agent, "messages wait");
+                    tracing::warn!(event = "agent_messages_delayed", %agent, %error, "failed to deliver agent messages; they stay queued");
                 }
             }
             agents = match ends.next().await {
                 Ok(event) if event.session.is_main() => vec![event.session.agent().clone()],
                 Ok(_) => Vec::new(),
+                // Events were lost, so any session may have room now.
                 Err(Lagged(_)) => self.everybody(),
             };
         }
     }
 
-    /// Every agent there is.
+    /// Every agent: configured and spawned.
     pub fn everybody(&self) -> Vec<AgentId> {
         let settings = self.settings.current();
-        let mut all = self.kin.names();
+        let mut all = self.spawned_agents.names();
         all.push(AgentId::main());
         all.extend(settings.agents.keys().cloned());
         all

@@ -1,4 +1,4 @@
-//! How messages to contacts reach their chats.
+//! The interface through which messages to contacts reach chats.
 
 use async_trait::async_trait;
 use manyhands_core::{ChatRef, ToolError};
@@ -7,7 +7,8 @@ use serde::Serialize;
 
 /// What became of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Delivered {
+#[schemars(rename = "Delivered")]
+pub struct ContactDelivery {
     /// By which it is looked up.
     pub id: String,
     /// How far it is, such as `pending` or `sent`.
@@ -17,25 +18,29 @@ pub struct Delivered {
     pub reason: Option<String>,
 }
 
-/// A message for a chat.
+/// A message to a chat.
 #[derive(Debug, Clone, Copy)]
-pub struct Message<'a> {
-    /// Its `message_id`, by which a later one can reply to it.
+pub struct ContactMessage<'a> {
+    /// Its `message_id`, by which a later message can reply to it.
     pub id: &'a str,
     /// What it says.
     pub text: &'a str,
-    /// The `message_id` of ours, or the platform's id, of the message that it answers.
+    /// The message it replies to: a `message_id` of ours, or the platform's id.
     pub reply_to: Option<&'a str>,
-    /// One with a key that was taken not long ago is not taken again.
+    /// Idempotency key: a message with a recently used key is not sent again.
     pub key: &'a str,
 }
 
-/// Whoever brings messages to chats.
+/// Delivers messages to chats.
 #[async_trait]
 pub trait Deliver: Send + Sync {
-    /// Which account of ours reaches chats of a platform; on Slack the one in the workspace `team`.
+    /// Our account that reaches a platform's chats; on Slack the one in the workspace `team`.
     fn account(&self, channel: &str, team: Option<&str>) -> Result<String, ToolError>;
-    /// Takes a message to a chat. One whose key was taken not long ago is not taken again: the answer
-    /// is what became of the first. Whether the contact can be reached is noted by whoever sends it.
-    async fn deliver(&self, to: &ChatRef, message: &Message<'_>) -> Result<Delivered, ToolError>;
+    /// Delivers a message. If its key was used recently, it is not sent again and the state of the
+    /// first is returned. The sender records whether the contact could be reached.
+    async fn deliver(
+        &self,
+        to: &ChatRef,
+        message: &ContactMessage<'_>,
+    ) -> Result<ContactDelivery, ToolError>;
 }

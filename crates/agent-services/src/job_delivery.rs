@@ -1,49 +1,54 @@
-//! Where the words of a job go.
+//! The interface through which replies of jobs reach chats.
 
 use async_trait::async_trait;
 use manyhands_agent::{Origin, SessionKey};
 use manyhands_core::{ChatRef, ToolError};
 
-/// Whom something is to be told.
+/// The recipient of a job's reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// The channel, when one was named.
+pub struct DeliveryTarget {
+    /// The channel, if one is named.
     pub channel: Option<String>,
-    /// Whom there, as the channel names them.
+    /// The recipient there, in the channel's notation.
     pub to: Option<String>,
-    /// The session whose last active chat is meant where nothing is named.
+    /// The session whose last active chat is used if nothing is named.
     pub session: SessionKey,
-    /// The chat in which it was asked for, when there is no such chat.
+    /// The chat in which the job was requested, used if there is no other.
     pub place: Option<ChatRef>,
-    /// On whose behalf it is told.
+    /// On whose behalf it is sent.
     pub origin: Origin,
-    /// Whether sending needs to be authorized once more: the job was changed after untrusted text was
-    /// read, and with it what its recipients get.
+    /// Whether sending must be authorized again: the job was changed after untrusted text was read,
+    /// which may have changed its recipient.
     pub asks: bool,
 }
 
-/// What became of words.
+/// The result of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delivered {
-    /// They are on their way, and that is on disk; the chat in words.
+pub enum JobDelivery {
+    /// Queued on disk for this chat.
     To(String),
-    /// There is no chat for them.
+    /// There is no chat to deliver to.
     NoChat,
 }
 
-/// Takes words to chats.
+/// Delivers texts to chats.
 #[async_trait]
 pub trait Deliver: Send + Sync {
-    /// Takes a text to a chat. What is given twice under one `key` is told once.
-    async fn deliver(&self, target: Target, text: &str, key: &str) -> Result<Delivered, ToolError>;
+    /// Delivers a text. The same `key` is sent once.
+    async fn deliver(
+        &self,
+        target: DeliveryTarget,
+        text: &str,
+        key: &str,
+    ) -> Result<JobDelivery, ToolError>;
 }
 
-/// A house without chats.
+/// Delivery without any chats.
 pub struct Nowhere;
 
 #[async_trait]
 impl Deliver for Nowhere {
-    async fn deliver(&self, _: Target, _: &str, _: &str) -> Result<Delivered, ToolError> {
-        Ok(Delivered::NoChat)
+    async fn deliver(&self, _: DeliveryTarget, _: &str, _: &str) -> Result<JobDelivery, ToolError> {
+        Ok(JobDelivery::NoChat)
     }
 }

@@ -1,10 +1,13 @@
-//! What tools, jobs and chats need of agents, above `agent` and below the assembled gateway.
+//! Services around agents that tools, jobs and messaging share. They need `agent` and `host`, but
+//! must not know the assembled gateway; keeping them here is what lets those crates be compiled and
+//! tested apart.
 //!
-//! - [`Thinkers`] are the models of the settings, and [`Kin`] the agents that agents spawned
-//! - [`Post`] carries messages between agents; [`memory`] and [`skills`] read their files
+//! - [`ModelRegistry`] holds the configured models and their spending, [`SpawnedAgents`] the agents
+//!   that agents spawned
+//! - [`AgentMailer`] delivers messages between agents; [`memory`] and [`skills`] read their files
 //! - [`session_key`] decides which sessions a caller may use
-//! - [`People`] are contacts and to-dos; [`contact_delivery`] and [`job_delivery`] are the traits by
-//!   which messages reach chats
+//! - [`People`] holds contacts and to-dos; [`contact_delivery`] and [`job_delivery`] are the traits
+//!   through which messages reach chats, implemented by `messaging`
 
 mod agent_mail;
 pub mod contact_delivery;
@@ -18,9 +21,9 @@ mod session_access;
 pub mod skills;
 mod spawned_agents;
 
-pub use agent_mail::Post;
+pub use agent_mail::AgentMailer;
 pub use local_time::local_time;
-pub use model_registry::Thinkers;
+pub use model_registry::ModelRegistry;
 pub use people::People;
 pub use session_access::{origin_of, own_part, part_of, session_key};
-pub use spawned_agents::{Child, Kin};
+pub use spawned_agents::{Child, SpawnedAgents};

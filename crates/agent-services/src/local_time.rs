@@ -1,10 +1,10 @@
-//! The time of day for the user.
+//! The user's time of day.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp as Instant, ToSpan as _, Zoned};
 use manyhands_agent::LocalTime;
 
-/// The user's time at an instant, in a zone or the machine's own.
+/// The user's time at an instant, in the given zone or the machine's own.
 pub fn local_time(at_ms: i64, zone: Option<&str>) -> LocalTime {
     let zone = match zone.map(TimeZone::get) {
         Some(Ok(zone)) => zone,

@@ -1,8 +1,7 @@
-//! Memory of agents: who may look through what, and the files in which they write down what they
-//! are to remember.
+//! Search in agents' memories: access, and the files in which agents write down what to remember.
 //!
-//! Nobody has to tell when such a file is written: before a search the list of files is held
-//! against what was read of them, and only what changed is read.
+//! Nothing has to be announced when such a file is written: before a search, the file list is
+//! compared with the index, and only changed files are read.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +15,18 @@ use object_store::{ObjectMeta, ObjectStoreExt as _};
 
 use crate::session_access::{part_of, session_key};
 
-/// The file of lasting memories.
+/// The file of long-term memories.
 const MAIN_FILE: &str = "MEMORY.md";
-/// The folder of the others, one a day.
+/// The folder of daily files.
 const FOLDER: &str = "memory";
-/// How many files of one workspace are looked at, the last by name first.
+/// The most files read of one workspace, last by name first.
 const MAX_FILES: usize = 2_000;
-/// The largest file that is read.
+/// The largest file read.
 const MAX_FILE: u64 = 1024 * 1024;
-/// About how many bytes of a file are found together.
+/// The approximate size of an indexed piece, in bytes.
 const PIECE: usize = 1_500;
 
-/// What searching stands on.
+/// What a search needs.
 pub struct Library<'a> {
     /// The running agents.
     pub minds: &'a Minds,
@@ -39,15 +38,16 @@ pub struct Library<'a> {
     pub settings: &'a LiveSettings,
 }
 
-/// What somebody may look through: the owner everything, or one agent's; a client what was said in
-/// its own sessions with one agent.
+/// What a caller may search: the owner everything or one agent's memory; a client its own sessions
+/// with one agent.
 pub fn scope(
     caller: &Caller,
     agent: Option<&AgentId>,
     settings: &LiveSettings,
 ) -> Result<MemoryScope, ToolError> {
     let main = AgentId::main();
-    session_key(caller, &main, "main")?; // refuses whoever has no sessions
+    // Rejects callers without any sessions before anything is searched.
+    session_key(caller, &main, "main")?;
     match (caller.rights.role, agent) {
         (Role::Owner, None) => Ok(MemoryScope::All),
         (Role::Owner, Some(agent)) => Ok(MemoryScope::Agent {
@@ -66,7 +66,7 @@ pub fn scope(
 }
 
 impl Library<'_> {
-    /// Looks for words; files that changed are read first.
+    /// Searches; changed files are indexed first.
     pub async fn search(
         &self,
         question: &str,
@@ -87,14 +87,17 @@ impl Library<'_> {
         self.minds.search(question, scope, limit).await
     }
 
-    /// Reads what changed among the memory files of a workspace.
+    /// Indexes the changed memory files of a workspace.
     async fn read_files(&self, tree: &AgentId) -> Result<(), StoreError> {
+        // One indexer at a time: two would compare against the same old state and write pieces
+        // twice.
         let _reading = self.memory.reading().await;
         let home = format!("agents/{tree}/");
         let known: BTreeMap<String, String> =
             self.memory.read_under(&home).await?.into_iter().collect();
         let blobs = self.blobs.scoped(&Key::parse(&home).map_err(wrong)?)?;
         let there = files(&blobs, &home).await?;
+        // Deleted files leave the index first, so that a search never finds text that is gone.
         for key in known.keys() {
             if !there.iter().any(|file| file.location.as_ref() == key) {
                 let path = key.strip_prefix(&home).unwrap_or(key);
@@ -113,10 +116,12 @@ impl Library<'_> {
                     let text = String::from_utf8_lossy(&bytes);
                     pieces(tree, key.strip_prefix(&home).unwrap_or(&key), &file, &text)
                 }
-                Err(object_store::Error::NotFound { .. }) => continue, // deleted just now
+                Err(object_store::Error::NotFound { .. }) => continue, // deleted meanwhile
                 Err(error) => return Err(error.into()),
             };
             let path = key.strip_prefix(&home).unwrap_or(&key);
+            // The version recorded is the one from the listing, taken before the content was read:
+            // a file that changes in between is read again next time, never missed.
             let mark = IndexMark::blob(&key, &version);
             let taken = self.memory.replace(tree, path, Some(&mark), &key, &pieces);
             taken.await?;
@@ -149,11 +154,12 @@ fn wrong(error: object_store::path::Error) -> StoreError {
 
 fn version(file: &ObjectMeta) -> String {
     let at = file.last_modified.timestamp_micros();
+    // Time and size are not enough: two writes within a microsecond may have both in common.
     let tag = file.e_tag.as_deref().unwrap_or_default();
     format!("{at}-{}-{tag}", file.size)
 }
 
-/// A file in pieces: paragraphs, put together until they are long enough to say something.
+/// Splits a file into pieces: paragraphs, joined until they are long enough to be meaningful.
 fn pieces(tree: &AgentId, path: &str, file: &ObjectMeta, text: &str) -> Vec<Piece> {
     let mut pieces: Vec<(i64, String)> = Vec::new();
     let mut after_gap = true;

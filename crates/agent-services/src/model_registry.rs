@@ -1,4 +1,4 @@
-//! The models that the settings name, and what was spent on them.
+//! The configured models, and what was spent on them.
 
 use std::sync::Arc;
 
@@ -9,12 +9,13 @@ use manyhands_core::{Clock, Ids, Secret, Timestamp};
 use manyhands_llm::{Caps, MemoryBudget, Models, Outside, Scope, Secrets};
 use manyhands_store::{Store, StoreError, Vault};
 
-use crate::spawned_agents::Kin;
+use crate::spawned_agents::SpawnedAgents;
 
-/// The models there are now.
-pub struct Thinkers {
+/// The present models. Replaced as a whole when the settings change.
+pub struct ModelRegistry {
     models: ArcSwap<Models>,
-    /// Held by whoever adds or removes a provider: the vault and the file change as one.
+    /// Held while a provider is added or removed: the vault and the settings file must change
+    /// together.
     pub changing: tokio::sync::Mutex<()>,
     budget: MemoryBudget,
     vault: Vault,
@@ -22,23 +23,24 @@ pub struct Thinkers {
     ids: Ids,
 }
 
-impl Thinkers {
-    /// The models of `settings`. What was spent today, before a restart, still counts.
+impl ModelRegistry {
+    /// Creates the models of `settings`. Today's spending from before a restart still counts.
     pub async fn open(
         settings: &Settings,
         store: &Store,
-        kin: &Kin,
+        spawned_agents: &SpawnedAgents,
         clock: Arc<dyn Clock>,
         ids: Ids,
     ) -> Result<Self, StoreError> {
         let budget = MemoryBudget::new(Caps::default(), clock.clone());
         let today = day(clock.now());
+        // Usage is on disk but budgets are in memory: without this a restart would reset the limits.
         for row in store.sessions().usage(&today).await? {
             let count = |number: i64| u64::try_from(number).unwrap_or(0);
             let usage = &row.usage;
             let tokens = count(usage.input_tokens).saturating_add(count(usage.output_tokens));
             let micros = count(usage.cost_micros);
-            let (_, payer) = kin.place(&row.agent);
+            let (_, payer) = spawned_agents.place(&row.agent);
             budget.remember(Scope::Agent, payer.as_str(), micros, tokens);
             budget.remember(Scope::Day, "", micros, tokens);
         }
@@ -54,22 +56,22 @@ impl Thinkers {
         })
     }
 
-    /// The models there are now.
+    /// The present models.
     pub fn now(&self) -> Arc<Models> {
         self.models.load_full()
     }
 
-    /// Takes new settings over, from the next question on.
+    /// Applies new settings, from the next request on.
     pub fn reconfigure(&self, settings: &Settings) {
         let models = make(settings, &self.budget, &self.vault, &self.clock, &self.ids);
         for problem in models.problems() {
-            tracing::warn!("models: {problem}");
+            tracing::warn!(event = "model_settings_problem", %problem, "a model in the settings cannot be used");
         }
         self.models.store(Arc::new(models));
     }
 }
 
-/// The day of an instant by UTC, as what was spent is booked.
+/// The UTC day under which spending is recorded.
 fn day(at: Timestamp) -> String {
     at.rfc3339().chars().take(10).collect()
 }
@@ -83,7 +85,7 @@ fn make(
 ) -> Models {
     let caps = Caps::from(&settings.models.limits);
     let outside = Outside {
-        secrets: Arc::new(Keys(vault.clone())),
+        secrets: Arc::new(VaultKeys(vault.clone())),
         budget: Arc::new(budget.under(caps)),
         clock: clock.clone(),
         ids: ids.clone(),
@@ -91,11 +93,11 @@ fn make(
     Models::new(&settings.models, outside)
 }
 
-/// Keys of providers, from the vault.
-struct Keys(Vault);
+/// API keys of providers, read from the vault.
+struct VaultKeys(Vault);
 
 #[async_trait]
-impl Secrets for Keys {
+impl Secrets for VaultKeys {
     async fn secret(&self, name: &str) -> Result<Option<Secret>, String> {
         self.0.get(name).await.map_err(|e| e.to_string())
     }

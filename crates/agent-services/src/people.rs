@@ -1,4 +1,4 @@
-//! Contacts and their to-dos, with the way to deliver messages to them.
+//! Contacts and to-dos, and the delivery of messages to contacts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,9 +8,9 @@ use manyhands_core::{Clock, Ids};
 use manyhands_guard::Jail;
 
 use crate::contact_delivery::Deliver;
-use crate::recent::Recent;
+use crate::recent::RecentMessages;
 
-/// Contacts, what is to be done for them, and the way to them. Clones are the same.
+/// Contacts, their to-dos and message delivery. Clones share state.
 #[derive(Clone)]
 pub struct People {
     /// The TODO files.
@@ -19,14 +19,14 @@ pub struct People {
     pub contacts: Contacts,
     /// Time.
     pub clock: Arc<dyn Clock>,
-    /// What was sent to them not long ago.
-    pub recent: Arc<Recent>,
-    /// There once chats are connected.
+    /// Recently sent messages.
+    pub recent: Arc<RecentMessages>,
+    /// Set once messaging is running.
     pub courier: Arc<OnceLock<Arc<dyn Deliver>>>,
 }
 
 impl People {
-    /// Those whose files are in `folder`.
+    /// Contacts and to-dos whose files are in `folder`.
     pub fn new(folder: &Jail, clock: Arc<dyn Clock>, ids: Ids) -> Self {
         Self {
             todos: Notebook::new(folder, clock.clone(), ids),

@@ -1,18 +1,18 @@
-//! Which messages were sent not long ago, so that a call that is made again sends nothing twice.
+//! Recently sent messages, so that a repeated call does not send a message twice.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use manyhands_core::Timestamp;
 
-/// For how long the same words to the same chat are one message.
+/// How long the same text to the same chat counts as one message.
 const HOUR_MS: i64 = 3_600_000;
-/// How many are remembered.
+/// The most messages remembered.
 const MOST: usize = 1_024;
 
-/// Messages of the last hour, by what they say and to whom.
+/// Messages of the last hour, by text and recipient.
 #[derive(Debug, Default)]
-pub struct Recent(Mutex<HashMap<String, Round>>);
+pub struct RecentMessages(Mutex<HashMap<String, Round>>);
 
 /// When a message was first sent, and how often that failed since.
 #[derive(Debug, Clone, Copy)]
@@ -21,9 +21,9 @@ struct Round {
     failures: u32,
 }
 
-impl Recent {
-    /// The key of a message now, and whether it was sent within the hour. After a restart the hour of the
-    /// clock stands in for what is not remembered.
+impl RecentMessages {
+    /// The idempotency key of a message, and whether it was sent within the hour. After a restart,
+    /// the clock hour replaces the forgotten time.
     pub fn key(&self, said: &str, now: Timestamp) -> (String, bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, round| now.0.saturating_sub(round.at.0).abs() < HOUR_MS);
@@ -41,7 +41,7 @@ impl Recent {
         (format!("{said}:{hour}:{}", round.failures), again)
     }
 
-    /// It could not be sent: the next one is another try.
+    /// Records that sending failed: the next attempt gets a new key.
     pub fn failed(&self, said: &str) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(round) = all.get_mut(said) {
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_same_message_is_one_for_an_hour_and_another_after_a_failure() {
-        let recent = Recent::default();
+        let recent = RecentMessages::default();
         let at = |minutes: i64| Timestamp(1_770_800_000_000 + minutes * 60_000);
         let (first, again) = recent.key("a", at(0));
         assert!(!again);
@@ -68,12 +68,12 @@ mod tests {
         let (later, again) = recent.key("a", at(60));
         assert!(later != first && later != other && !again);
         // As after a restart: the hour of the clock.
-        assert_eq!(Recent::default().key("a", at(1)).0, first);
+        assert_eq!(RecentMessages::default().key("a", at(1)).0, first);
     }
 
     #[test]
     fn only_so_many_are_remembered() {
-        let recent = Recent::default();
+        let recent = RecentMessages::default();
         for n in 0..(MOST as i64 + 10) {
             recent.key(&n.to_string(), Timestamp(n));
         }

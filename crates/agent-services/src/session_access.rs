@@ -1,10 +1,10 @@
-//! Which sessions a caller may use, and how turns remember who called.
+//! Which sessions a caller may use, and the origin recorded with a turn.
 
 use manyhands_agent::{InvalidKey, Origin, SessionKey};
 use manyhands_core::{AgentId, Caller, ErrorCode, Principal, Role, Taint, ToolError};
 use manyhands_path::may_act_for;
 
-/// Whoever calls, as a turn remembers them.
+/// The caller as the origin of a turn.
 pub fn origin_of(caller: &Caller) -> Origin {
     Origin {
         token: caller.principal.token(),
@@ -22,8 +22,8 @@ pub fn origin_of(caller: &Caller) -> Origin {
     }
 }
 
-/// The session that somebody means by `text`, who means `agent` unless they name another: any for
-/// the owner, and for a client those under its own name. Others have none.
+/// Resolves a session key given as `text`, for `agent` unless it names another: any session for the
+/// owner, a client's own sessions for a client, none for others.
 pub fn session_key(caller: &Caller, agent: &AgentId, text: &str) -> Result<SessionKey, ToolError> {
     let wrong = |e: InvalidKey| ToolError::parameter("sessionKey", e.to_string());
     let said = SessionKey::parse_for(agent, text).map_err(wrong)?;
@@ -39,6 +39,8 @@ pub fn session_key(caller: &Caller, agent: &AgentId, text: &str) -> Result<Sessi
         Role::Client => {
             let own = part_of(caller);
             let named = text.trim().to_ascii_lowercase().starts_with("agent:");
+            // A bare name always lands under the caller's own prefix and can never reach another
+            // caller's session.
             if !named {
                 return SessionKey::parse_for(agent, &format!("{own}{}", said.rest()))
                     .map_err(wrong);
@@ -52,13 +54,13 @@ pub fn session_key(caller: &Caller, agent: &AgentId, text: &str) -> Result<Sessi
             }
         }
         role @ (Role::Node | Role::ReadOnly | Role::Channel) => {
-            refused(format!("a {role} token does not talk to agents"))
+            refused(format!("a {role} token cannot talk to agents"))
         }
     }
 }
 
-/// How the keys of a caller's own sessions go on after the agent. By who they are, never by what they
-/// call themselves: a name in a chat opens nobody else's conversations.
+/// The prefix of a caller's own sessions after the agent. Derived from identity and never from a
+/// display name, or a name in a chat could open another person's conversations.
 pub fn part_of(caller: &Caller) -> String {
     match caller.principal.credential() {
         Some(credential) => SessionKey::client_prefix(&credential.name),
@@ -66,8 +68,7 @@ pub fn part_of(caller: &Caller) -> String {
     }
 }
 
-/// How the keys of the sessions go on that somebody sees who talks to agents; `None` for the owner,
-/// who sees all.
+/// The prefix of the sessions that a caller sees; `None` for the owner, who sees all.
 pub fn own_part(caller: &Caller) -> Option<String> {
     (!caller.is_owner()).then(|| part_of(caller))
 }

@@ -1,50 +1,53 @@
-//! Which skills an agent can use: what its files and the settings say, and what the connected
-//! machines can do.
+//! Which skills an agent can use, from its files, the settings and the capabilities of connected
+//! machines.
 
 use manyhands_agent::{SkillNote, skill};
 use manyhands_config::Skills;
 use manyhands_core::AgentId;
-use manyhands_host::workspace::{File, Found, Source, Workspace};
+use manyhands_host::workspace::{SkillSource, Workspace, WorkspaceEntry, WorkspaceFile};
 use manyhands_wire::{CAPABILITIES, SkillNeedsShape, SkillStatus};
 
-/// How many skills are looked at.
+/// The most skills read.
 const MAX_SKILLS: usize = 500;
 
-/// A machine and what it can do.
-pub type Able = (String, Vec<String>);
+/// A machine and its capabilities.
+pub type NodeCapabilities = (String, Vec<String>);
 
-/// A skill as it stands for one agent.
-pub struct Seen {
+/// A skill as it applies to one agent.
+pub struct ResolvedSkill {
     /// The folder of its file.
     pub folder: String,
-    /// Where its text is, as a path of the workspace.
+    /// The path of its text in the workspace.
     pub path: String,
     /// Its text.
     pub text: String,
     /// Whose copy it is.
-    pub source: Source,
-    /// Where it stands.
+    pub source: SkillSource,
+    /// Whether it can be used, and why not.
     pub status: SkillStatus,
 }
 
-/// Every skill of an agent, by name. Its own come before global ones of the same name.
+/// Returns every skill of an agent, by name. Its own take precedence over global ones of the same
+/// name.
 pub async fn look(
     workspace: &Workspace,
     agent: &AgentId,
     said: &Skills,
-    nodes: &[Able],
-) -> Vec<Seen> {
-    let Ok(Found::Directory { directories, .. }) = workspace.find(agent, "skills/").await else {
+    nodes: &[NodeCapabilities],
+) -> Vec<ResolvedSkill> {
+    let Ok(WorkspaceEntry::Directory { directories, .. }) = workspace.find(agent, "skills/").await
+    else {
         return Vec::new();
     };
-    let mut found: Vec<Seen> = Vec::new();
+    let mut found: Vec<ResolvedSkill> = Vec::new();
     for folder in directories.into_iter().take(MAX_SKILLS) {
         let path = format!("{}/SKILL.md", folder.trim_end_matches('/'));
-        if let Ok(Found::File(file)) = workspace.find(agent, &path).await {
+        if let Ok(WorkspaceEntry::File(file)) = workspace.find(agent, &path).await {
             found.push(seen(path, file, said, nodes));
         }
     }
-    let own = |seen: &Seen| seen.source == Source::Agent;
+    // Own copies first, so that the dedup below drops the global one of the same name.
+    let own = |seen: &ResolvedSkill| seen.source == SkillSource::Agent;
     found.sort_by(|a, b| {
         let by_name = a.status.name.cmp(&b.status.name);
         let by_name = by_name.then(own(b).cmp(&own(a)));
@@ -54,7 +57,12 @@ pub async fn look(
     found
 }
 
-fn seen(path: String, file: File, said: &Skills, nodes: &[Able]) -> Seen {
+fn seen(
+    path: String,
+    file: WorkspaceFile,
+    said: &Skills,
+    nodes: &[NodeCapabilities],
+) -> ResolvedSkill {
     let folder = path.rsplit('/').nth(1).unwrap_or_default().to_owned();
     let skill = skill::parse(&folder, &file.text);
     let entry = said.entry(&file.key, &folder, &skill.name);
@@ -64,13 +72,13 @@ fn seen(path: String, file: File, said: &Skills, nodes: &[Able]) -> Seen {
         Some(needs) => needs.capabilities,
         None => skill.capabilities,
     };
-    let can = |(_, can): &&Able| needs.iter().all(|need| can.contains(need));
+    let can = |(_, can): &&NodeCapabilities| needs.iter().all(|need| can.contains(need));
     let hosts: Vec<String> = nodes.iter().filter(can).map(|(id, _)| id.clone()).collect();
     let mut reasons = Vec::new();
     if !enabled {
-        reasons.push("it is switched off under skills.entries".to_owned());
+        reasons.push("it is disabled under skills.entries".to_owned());
     }
-    // Its text would become an instruction.
+    // The text of a skill becomes an instruction, so a tainted one must be trusted first.
     let untrusted = file.taint.is_tainted();
     if untrusted {
         reasons.push(format!(
@@ -86,14 +94,14 @@ fn seen(path: String, file: File, said: &Skills, nodes: &[Able]) -> Seen {
             .filter(|need| !CAPABILITIES.contains(need))
             .collect();
         reasons.push(match unknown.is_empty() {
-            true => format!("no connected machine can do: {}", needs.join(", ")),
-            false => format!("it needs what no machine has: {}", unknown.join(", ")),
+            true => format!("no connected machine has: {}", needs.join(", ")),
+            false => format!("it needs unknown capabilities: {}", unknown.join(", ")),
         });
     }
-    Seen {
+    ResolvedSkill {
         folder,
         text: file.text,
-        source: file.skill.unwrap_or(Source::Agent),
+        source: file.skill.unwrap_or(SkillSource::Agent),
         status: SkillStatus {
             name: skill.name,
             description: skill.description,
@@ -111,16 +119,16 @@ fn seen(path: String, file: File, said: &Skills, nodes: &[Able]) -> Seen {
     }
 }
 
-/// The skills that an agent can use now, by name.
+/// Returns the skills that an agent can use now, by name.
 pub async fn eligible(
     workspace: &Workspace,
     agent: &AgentId,
     said: &Skills,
-    nodes: &[Able],
+    nodes: &[NodeCapabilities],
 ) -> Vec<SkillNote> {
     let all = look(workspace, agent, said, nodes).await;
     let usable = all.into_iter().filter(|seen| seen.status.eligible);
-    let note = |seen: Seen| SkillNote {
+    let note = |seen: ResolvedSkill| SkillNote {
         name: seen.status.name,
         description: seen.status.description,
         path: seen.path,

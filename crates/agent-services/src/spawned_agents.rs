@@ -1,4 +1,4 @@
-//! Agents that agents made: by whom, from what, and how deep they stand.
+//! Agents spawned by agents: their records, limits and retirement.
 
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
@@ -14,16 +14,16 @@ use object_store::path::Path as Key;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Where they are on record: apart from their workspaces, so that none changes its own.
+/// The folder of the records: outside their workspaces, so that no agent can change its own.
 const FOLDER: &str = "kin";
-/// Where records of those who went are.
+/// The folder of archived records.
 const ARCHIVED: &str = "archives/kin";
-/// How many sessions of one are looked at.
+/// The most sessions of an agent that are checked.
 const MAX_SESSIONS: u32 = 500;
-/// How long a child lives after the last word to it; it can be woken later all the same.
+/// How long an idle child counts as living; it can be woken later all the same.
 const LIFE: Duration = Duration::from_secs(24 * 3_600);
 
-/// An agent that another made.
+/// A spawned agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Child {
@@ -31,11 +31,11 @@ pub struct Child {
     pub id: AgentId,
     /// The agent that spawned it.
     pub parent: AgentId,
-    /// The agent of the settings that it goes back to, which pays for it.
+    /// The configured agent at the top of its ancestry, whose budget it uses.
     pub root: AgentId,
-    /// How many agents stand above it.
+    /// Its depth below the configured agent.
     pub depth: u32,
-    /// The template it was made from.
+    /// The template it was spawned from.
     pub template: String,
     /// Its model; the default when `None`.
     pub model: Option<ModelId>,
@@ -63,8 +63,8 @@ impl Child {
     }
 }
 
-/// All agents that agents made.
-pub struct Kin {
+/// All spawned agents.
+pub struct SpawnedAgents {
     records: Blobs,
     archive: Blobs,
     provenance: Provenance,
@@ -72,8 +72,8 @@ pub struct Kin {
     making: Mutex<()>,
 }
 
-impl Kin {
-    /// Reads the records.
+impl SpawnedAgents {
+    /// Loads the records.
     pub async fn open(store: &Store) -> Result<Self, StoreError> {
         let blobs = store.blobs();
         let records = blobs.scoped(&Key::from(FOLDER))?;
@@ -87,7 +87,7 @@ impl Kin {
             match serde_json::from_slice::<Child>(&bytes) {
                 Ok(child) => drop(known.insert(child.id.clone(), child)),
                 Err(error) => {
-                    tracing::error!(file = %object.location, %error, "the record of an agent cannot be read");
+                    tracing::error!(event = "spawned_agent_record_unreadable", file = %object.location, %error, "cannot read the record of a spawned agent; ignoring it");
                 }
             }
         }
@@ -104,7 +104,7 @@ impl Kin {
         look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How such an agent is set.
+    /// The settings of a spawned agent.
     pub fn settings(&self, id: &AgentId) -> Option<AgentSettings> {
         let settings = self.with(|known| known.get(id).map(Child::settings))?;
         Some(AgentSettings {
@@ -113,7 +113,8 @@ impl Kin {
         })
     }
 
-    /// Notes, before an agent is on record, that it was spawned after untrusted text was read.
+    /// Records, before the agent exists, that it was spawned after untrusted text was read. In this
+    /// order a crash cannot leave an unmarked agent.
     pub async fn mark(
         &self,
         id: &AgentId,
@@ -133,18 +134,18 @@ impl Kin {
         self.provenance.mark(mark).await
     }
 
-    /// Their names.
+    /// The names of all spawned agents.
     pub fn names(&self) -> Vec<AgentId> {
         self.with(|known| known.keys().cloned().collect())
     }
 
-    /// How many stand above an agent, and the first of them.
+    /// The depth of an agent and its configured ancestor.
     pub fn place(&self, id: &AgentId) -> (u32, AgentId) {
         let of = |child: &Child| (child.depth, child.root.clone());
         self.with(|known| known.get(id).map_or_else(|| (0, id.clone()), of))
     }
 
-    /// Whether an agent is `ancestor` or was made by it, directly or through others.
+    /// Returns whether an agent is `ancestor` or its descendant.
     pub fn is_within(&self, id: &AgentId, ancestor: &AgentId) -> bool {
         self.with(|known| {
             let above = |at: &AgentId| known.get(at).map(|child| child.parent.clone());
@@ -152,12 +153,13 @@ impl Kin {
         })
     }
 
-    /// Held while a child is counted and made.
+    /// Held from counting the children to adding one, so that two calls cannot exceed the limit
+    /// together.
     pub async fn making(&self) -> MutexGuard<'_, ()> {
         self.making.lock().await
     }
 
-    /// How many children of an agent were spoken to in the last day, or work now.
+    /// How many children of an agent are working or were active within the last day.
     pub async fn living(&self, minds: &Minds, parent: &AgentId, now: Timestamp) -> usize {
         let own = |child: &&Child| child.parent == *parent;
         let children: Vec<Child> = self.with(|known| known.values().filter(own).cloned().collect());
@@ -173,8 +175,8 @@ impl Kin {
         living
     }
 
-    /// Lets those go to whom nobody has spoken since `before`, once their own children are gone:
-    /// their sessions and records are archived. Their workspaces stay. How many went.
+    /// Archives spawned agents that are idle since `before` and have no children: their sessions
+    /// and records. Their workspaces stay. Returns how many.
     pub async fn sweep(&self, minds: &Minds, before: Timestamp) -> Result<usize, ToolError> {
         let _making = self.making().await;
         let old: Vec<Child> = self.with(|known| {
@@ -221,13 +223,14 @@ impl Kin {
 
     async fn archive(&self, child: &Child) -> Result<(), StoreError> {
         let text = serde_json::to_vec(child).expect("a record is plain data with text keys");
+        // The archive first: a crash in between leaves both copies, never none.
         let archived = Key::from(format!("{ARCHIVED}/{}.json", child.id));
         self.archive.put(&archived, text.into()).await?;
         let place = Key::from(format!("{FOLDER}/{}.json", child.id));
         Ok(self.records.delete(&place).await?)
     }
 
-    /// Keeps a new one; it is on disk when this returns.
+    /// Adds an agent. Its record is on disk when this returns.
     pub async fn add(&self, child: Child) -> Result<(), StoreError> {
         let place = Key::from(format!("{FOLDER}/{}.json", child.id));
         let text = serde_json::to_vec(&child).expect("a record is plain data with text keys");

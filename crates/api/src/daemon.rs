@@ -80,7 +80,7 @@ async fn run_until_signal(
         "http"
     };
     let url = format!("{scheme}://{address}");
-    gateway.shelf().links.listens_at(&url);
+    gateway.artifacts().links.listens_at(&url);
     gateway.servers.oauth().listens_at(&url);
     lock.update(&Holder {
         listen: Some(url.clone()),
@@ -291,7 +291,7 @@ async fn retire(gateway: &Gateway) {
     if let Err(error) = minds.sweep_subs(before).await {
         tracing::warn!(%error, "old sessions of sub-agents could not be archived");
     }
-    match gateway.post().kin.sweep(minds, before).await {
+    match gateway.post().spawned_agents.sweep(minds, before).await {
         Ok(0) => {}
         Ok(gone) => tracing::info!(
             gone,

@@ -7,11 +7,11 @@ use manyhands_agent::{
     AgentSettings, AgentEnv, LocalTime, MindParts, Minds, Origin, ResetPolicy, SkillNote, ModelClient,
     TurnLimits, ApprovalReply,
 };
-use manyhands_agent_services::{Kin, Thinkers, local_time, skills};
+use manyhands_agent_services::{ModelRegistry, SpawnedAgents, local_time, skills};
 use manyhands_config::{Reset, ResetMode};
 use manyhands_core::{AgentId, ApprovalId, Caller, Clock, ErrorCode, Invoke, Taint, ToolError};
 use manyhands_host::LiveSettings;
-use manyhands_host::workspace::{Found, Workspace};
+use manyhands_host::workspace::{Workspace, WorkspaceEntry};
 use manyhands_llm::ModelId;
 use manyhands_store::ApprovalDecision;
 use tokio_util::sync::CancellationToken;
@@ -22,21 +22,25 @@ use crate::gateway::Gateway;
 struct Rooms {
     gateway: Weak<Gateway>,
     settings: LiveSettings,
-    thinkers: Arc<Thinkers>,
+    model_registry: Arc<ModelRegistry>,
     workspace: Workspace,
-    kin: Arc<Kin>,
+    spawned_agents: Arc<SpawnedAgents>,
     clock: Arc<dyn Clock>,
     stopping: CancellationToken,
 }
 
 /// The minds of a gateway.
-pub fn minds(gateway: &Arc<Gateway>, thinkers: Arc<Thinkers>, workspace: Workspace) -> Minds {
+pub fn minds(
+    gateway: &Arc<Gateway>,
+    model_registry: Arc<ModelRegistry>,
+    workspace: Workspace,
+) -> Minds {
     let house = Rooms {
         gateway: Arc::downgrade(gateway),
         settings: gateway.settings.clone(),
-        thinkers,
+        model_registry,
         workspace,
-        kin: gateway.post().kin.clone(),
+        spawned_agents: gateway.post().spawned_agents.clone(),
         clock: gateway.clock.clone(),
         stopping: gateway.stopping().clone(),
     };
@@ -54,11 +58,11 @@ pub fn minds(gateway: &Arc<Gateway>, thinkers: Arc<Thinkers>, workspace: Workspa
 #[async_trait]
 impl AgentEnv for Rooms {
     fn models(&self) -> Arc<dyn ModelClient> {
-        self.thinkers.now()
+        self.model_registry.now()
     }
 
     fn default_model(&self) -> Option<ModelId> {
-        self.thinkers.now().default_model().cloned()
+        self.model_registry.now().default_model().cloned()
     }
 
     fn has_models(&self) -> bool {
@@ -109,7 +113,7 @@ impl AgentEnv for Rooms {
         let settings = self.settings.current();
         let said = settings.agents.get(id);
         if said.is_none() && *id != AgentId::main() {
-            return self.kin.settings(id);
+            return self.spawned_agents.settings(id);
         }
         let said = said.cloned().unwrap_or_default();
         let model = said.model.as_deref();
@@ -166,7 +170,7 @@ impl AgentEnv for Rooms {
 
     async fn file(&self, agent: &AgentId, path: &str) -> Option<(String, Taint)> {
         match self.workspace.find(agent, path).await {
-            Ok(Found::File(file)) => Some((file.text, file.taint)),
+            Ok(WorkspaceEntry::File(file)) => Some((file.text, file.taint)),
             _ => None,
         }
     }

@@ -2,11 +2,11 @@
 
 use manyhands_agent::{Input, Origin, SessionKey};
 use manyhands_core::Taint;
-use manyhands_node_registry::News;
+use manyhands_node_registry::ProcessNotice;
 use manyhands_wire::ExecEvent;
 
 /// What is to be said in the conversation that started a program, once it has ended.
-pub fn announcement(news: &News) -> Option<(SessionKey, String, Input, Origin)> {
+pub fn announcement(news: &ProcessNotice) -> Option<(SessionKey, String, Input, Origin)> {
     let started = news.origin.as_ref()?;
     let key: SessionKey = started.session.as_ref()?.parse().ok()?;
     let told = &news.told;

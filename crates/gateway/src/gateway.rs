@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_agent_services::{People, Post, Thinkers};
+use manyhands_agent_services::{AgentMailer, ModelRegistry, People};
 use manyhands_config::ConfigFile;
 use manyhands_core::{
     CallRequest, Caller, Catalogue, Clock, Ids, Invoke, NodeId, Outcome, Role, Secret, ToolError,
@@ -15,9 +15,9 @@ use manyhands_federation::oauth_guests::Guests;
 use manyhands_federation::servers::{Servers, is_client_id};
 use manyhands_guard::{Lobby, Redactor};
 use manyhands_host::LiveSettings;
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::workspace::Workspace;
-use manyhands_jobs::Cron;
+use manyhands_jobs::JobScheduler;
 use manyhands_messaging::Chats;
 use manyhands_node_registry::Nodes;
 use manyhands_path::Path;
@@ -59,7 +59,7 @@ pub struct Gateway {
     /// Those who come with tokens that others made.
     pub guests: Guests,
     /// The models there are now.
-    pub thinkers: Arc<Thinkers>,
+    pub model_registry: Arc<ModelRegistry>,
     pub(crate) minds: Arc<OnceLock<Minds>>,
     /// The catalogue of all tools.
     pub catalogue: Arc<ArcSwap<Catalogue>>,
@@ -86,12 +86,12 @@ impl Gateway {
     }
 
     /// The artifacts.
-    pub fn shelf(&self) -> &Shelf {
-        &self.families.shelf
+    pub fn artifacts(&self) -> &ArtifactStore {
+        &self.families.artifacts
     }
 
     /// The post between agents.
-    pub fn post(&self) -> &Post {
+    pub fn post(&self) -> &AgentMailer {
         &self.families.post
     }
 
@@ -106,7 +106,7 @@ impl Gateway {
     }
 
     /// The jobs of this gateway.
-    pub fn cron(&self) -> &Cron {
+    pub fn cron(&self) -> &JobScheduler {
         &self.families.cron
     }
 

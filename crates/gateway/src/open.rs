@@ -6,17 +6,17 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
 use manyhands_agent::Minds;
-use manyhands_agent_services::{Kin, People, Post, Thinkers};
+use manyhands_agent_services::{AgentMailer, ModelRegistry, People, SpawnedAgents};
 use manyhands_config::ConfigFile;
 use manyhands_core::{Catalogue, Clock, Ids, Secret};
 use manyhands_federation::oauth_guests::Guests;
 use manyhands_federation::servers::{Servers, ServersParts};
 use manyhands_guard::{Lobby, Redactor};
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::web::Web;
 use manyhands_host::workspace::Workspace;
 use manyhands_host::{Host, HostParts, LiveSettings, Resources};
-use manyhands_jobs::{Cron, CronParts};
+use manyhands_jobs::{JobScheduler, JobSchedulerParts};
 use manyhands_messaging::{Chats, ChatsParts};
 use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::Transfers;
@@ -118,29 +118,36 @@ impl Gateway {
         let servers = servers.await?;
         let workspace = Workspace::new(&store, clock.clone(), live.clone());
         let minds: Arc<OnceLock<Minds>> = Arc::default();
-        let kin = Arc::new(Kin::open(&store).await?);
-        let thinkers = Thinkers::open(&settings, &store, &kin, clock.clone(), ids.clone()).await?;
-        let thinkers = Arc::new(thinkers);
-        let post = Post {
+        let spawned_agents = Arc::new(SpawnedAgents::open(&store).await?);
+        let model_registry = ModelRegistry::open(
+            &settings,
+            &store,
+            &spawned_agents,
+            clock.clone(),
+            ids.clone(),
+        )
+        .await?;
+        let model_registry = Arc::new(model_registry);
+        let post = AgentMailer {
             mail: store.mail().clone(),
             minds: minds.clone(),
             settings: live.clone(),
-            kin,
+            spawned_agents,
             clock: clock.clone(),
             ids: ids.clone(),
         };
         let stopping = CancellationToken::new();
-        let cron = Cron::new(CronParts {
+        let cron = JobScheduler::new(JobSchedulerParts {
             records: store.cron().clone(),
             minds: minds.clone(),
-            kin: post.kin.clone(),
+            spawned_agents: post.spawned_agents.clone(),
             workspace: workspace.clone(),
             settings: live.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
             stopping: stopping.clone(),
         });
-        let shelf = Shelf::new(&store, live.clone(), redactor.clone(), clock.clone());
+        let artifacts = ArtifactStore::new(&store, live.clone(), redactor.clone(), clock.clone());
         let resources = Resources::new(store.collections().clone(), live.clone(), redactor.clone());
         let late_path: Arc<OnceLock<Weak<Path>>> = Arc::default();
         let finder = Finder::new(FinderParts {
@@ -156,7 +163,7 @@ impl Gateway {
         });
         let scripts = Scripts {
             pool: host.scripts(clock.clone()),
-            shelf: shelf.clone(),
+            artifacts: artifacts.clone(),
             catalogue: catalogue.clone(),
             servers: servers.clone(),
             path: late_path.clone(),
@@ -169,7 +176,7 @@ impl Gateway {
             store: &store,
             settings: live.clone(),
             web: web.clone(),
-            shelf: shelf.clone(),
+            artifacts: artifacts.clone(),
             people: people.clone(),
             minds: minds.clone(),
             clock: clock.clone(),
@@ -183,14 +190,14 @@ impl Gateway {
             blobs: store.blobs().clone(),
             post,
             people,
-            shelf,
+            artifacts,
             resources,
             finder,
             scripts,
             cron,
             chats,
             connections: Arc::new(store.connections().clone()),
-            thinkers: thinkers.clone(),
+            model_registry: model_registry.clone(),
             transfers: Transfers::new(nodes.clone(), workspace.clone()),
             workspace,
             nodes: nodes.clone(),
@@ -199,8 +206,8 @@ impl Gateway {
             ids: ids.clone(),
         };
         catalogue.store(Arc::new(families.catalogue(&live)));
-        let rules =
-            rules(&settings, &families.post.kin).map_err(|e| StartError::Policy(e.to_string()))?;
+        let rules = rules(&settings, &families.post.spawned_agents)
+            .map_err(|e| StartError::Policy(e.to_string()))?;
         let path = Path::new(Parts {
             catalogue: catalogue.clone(),
             store: store.clone(),
@@ -225,7 +232,7 @@ impl Gateway {
             nodes,
             servers,
             guests: Guests::default(),
-            thinkers,
+            model_registry,
             minds,
             catalogue,
             redactor,
@@ -241,8 +248,8 @@ impl Gateway {
         gateway.learn_secrets().await?;
         gateway.teach_of_logins();
         gateway.close_interrupted_calls().await?;
-        let (thinkers, workspace) = (&gateway.thinkers, &gateway.families.workspace);
-        let minds = agent_env::minds(&gateway, thinkers.clone(), workspace.clone());
+        let (model_registry, workspace) = (&gateway.model_registry, &gateway.families.workspace);
+        let minds = agent_env::minds(&gateway, model_registry.clone(), workspace.clone());
         let _ = gateway.minds.set(minds); // set here and nowhere else
         gateway.servers.take_over(&gateway.settings).await;
         Ok(gateway)

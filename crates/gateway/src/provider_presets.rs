@@ -87,7 +87,7 @@ impl Gateway {
     }
 
     async fn adding(&self, caller: &Caller, wanted: Wanted) -> Result<Added, ToolError> {
-        let _turn = self.thinkers.changing.lock().await;
+        let _turn = self.model_registry.changing.lock().await;
         let maker = named(&self.settings.current().models, &wanted.maker)?;
         let model = maker.model(wanted.model.as_deref());
         let model = model.map_err(|e| ToolError::parameter("model", e.to_string()))?;
@@ -189,7 +189,7 @@ impl Gateway {
     }
 
     async fn removing(&self, caller: &Caller, name: String) -> Result<Removed, ToolError> {
-        let _turn = self.thinkers.changing.lock().await;
+        let _turn = self.model_registry.changing.lock().await;
         let (told, heard) = std::sync::mpsc::sync_channel(1);
         let provider = name.clone();
         let settings = self
@@ -236,7 +236,7 @@ impl Gateway {
         decide: impl FnOnce(&Settings) -> Result<Vec<Edit>, ToolError> + Send + 'static,
     ) -> Result<Settings, ToolError> {
         let (file, home) = (self.config.clone(), self.home().to_owned());
-        let kin = self.post().kin.clone();
+        let spawned_agents = self.post().spawned_agents.clone();
         let written = tokio::task::spawn_blocking(move || {
             file.amend(|settings| {
                 let broken = |why: String| {
@@ -247,7 +247,7 @@ impl Gateway {
                     .hint("mend config.toml on the gateway's machine first")
                 };
                 keep_roots_apart(&home, settings).map_err(|e| broken(e.to_string()))?;
-                rules(settings, &kin).map_err(broken)?;
+                rules(settings, &spawned_agents).map_err(broken)?;
                 decide(settings)
             })
         });

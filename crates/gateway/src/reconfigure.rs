@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use manyhands_agent_services::Kin;
+use manyhands_agent_services::SpawnedAgents;
 use manyhands_config::{Changes, ConfigError, Settings, diff};
 use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
 use manyhands_path::{AgentRules, Authorizer, RootOf};
@@ -15,7 +15,10 @@ use crate::gateway::Gateway;
 
 /// What decisions are made from: the owner's rules and those of agents. A spawned agent is bound by the
 /// rules and the mode of the agent that it goes back to.
-pub fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<Authorizer, String> {
+pub fn rules(
+    settings: &Settings,
+    spawned_agents: &Arc<SpawnedAgents>,
+) -> Result<Authorizer, String> {
     let own = settings.agents.iter();
     let own: BTreeMap<AgentId, AgentRules> = own
         .map(|(agent, said)| {
@@ -26,10 +29,10 @@ pub fn rules(settings: &Settings, kin: &Arc<Kin>) -> Result<Authorizer, String> 
             (agent.clone(), rules)
         })
         .collect();
-    let (kin, named) = (kin.clone(), own.clone());
+    let (spawned_agents, named) = (spawned_agents.clone(), own.clone());
     let root_of: RootOf = Arc::new(move |agent| match named.contains_key(agent) {
         true => agent.clone(),
-        false => kin.place(agent).1,
+        false => spawned_agents.place(agent).1,
     });
     Authorizer::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
 }
@@ -111,7 +114,7 @@ impl Gateway {
         keep_roots_apart(self.home(), &settings)
             .map_err(|e| ToolError::parameter("tools.read_file.roots", e.to_string()))?;
         let changes = diff(&self.settings.current(), &settings);
-        let rules = rules(&settings, &self.families.post.kin)
+        let rules = rules(&settings, &self.families.post.spawned_agents)
             .map_err(|e| ToolError::parameter("policy.rules", e))?;
         self.path.reconfigure(settings.limits.clone(), rules);
         self.store.limit(quotas(&settings));
@@ -137,7 +140,7 @@ impl Gateway {
             tokio::spawn(async move { chats.take_over().await });
         }
         if changes.keys.iter().any(|key| key.starts_with("models.")) {
-            self.thinkers.reconfigure(&self.settings.current());
+            self.model_registry.reconfigure(&self.settings.current());
         }
         if changes.keys.iter().any(of_servers) {
             let (servers, settings) = (self.servers.clone(), self.settings.clone());

@@ -1,6 +1,6 @@
 //! The skills of an agent as the owner and clients see them, and switching them on and off.
 
-use manyhands_agent_services::skills::{Seen, look};
+use manyhands_agent_services::skills::{ResolvedSkill, look};
 use manyhands_config::KeyPath;
 use manyhands_core::{AgentId, Caller, Invoke as _, Question, ToolError};
 use manyhands_wire::{SkillNode, SkillsStatusResult};
@@ -10,7 +10,11 @@ use crate::gateway::Gateway;
 
 impl Gateway {
     /// Every skill of an agent, for whoever may read the files of workspaces.
-    async fn skills(&self, caller: &Caller, agent: &AgentId) -> Result<Vec<Seen>, ToolError> {
+    async fn skills(
+        &self,
+        caller: &Caller,
+        agent: &AgentId,
+    ) -> Result<Vec<ResolvedSkill>, ToolError> {
         self.minds().agent(agent)?;
         if let Some(reads) = self.path.catalogue().resolve("gsv__ReadFile") {
             let spec = reads.spec();
@@ -48,7 +52,7 @@ impl Gateway {
         caller: &Caller,
         agent: &AgentId,
         name: &str,
-    ) -> Result<Seen, ToolError> {
+    ) -> Result<ResolvedSkill, ToolError> {
         let mut all = self.skills(caller, agent).await?;
         let by_name = all.iter().position(|seen| seen.status.name == name);
         let at = by_name.or_else(|| all.iter().position(|seen| seen.folder == name));
@@ -66,7 +70,7 @@ impl Gateway {
         agent: &AgentId,
         name: &str,
         on: bool,
-    ) -> Result<Seen, ToolError> {
+    ) -> Result<ResolvedSkill, ToolError> {
         let seen = self.skill(caller, agent, name).await?;
         let settings = self.settings.current();
         let keys = [&seen.status.location, &seen.folder, &seen.status.name];

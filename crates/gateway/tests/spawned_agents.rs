@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use manyhands_agent::SessionKey;
-use manyhands_agent_services::{Child, Kin};
+use manyhands_agent_services::{Child, SpawnedAgents};
 use manyhands_core::{AgentId, Clock as _, Ids, ManualClock, OsEntropy, Pattern, Timestamp};
 use manyhands_gateway::{Gateway, Options};
 use object_store::ObjectStoreExt as _;
@@ -39,38 +39,49 @@ async fn whoever_was_long_forgotten_goes_and_leaves_a_record() {
         vectors: None,
     });
     let gateway = gateway.await.unwrap();
-    let (kin, minds) = (gateway.post().kin.clone(), gateway.minds().clone());
+    let (spawned_agents, minds) = (
+        gateway.post().spawned_agents.clone(),
+        gateway.minds().clone(),
+    );
     let made = clock.now();
     for (id, parent) in [("old", "main"), ("old-child", "old"), ("busy", "main")] {
-        kin.add(child(id, parent, made)).await.unwrap();
+        spawned_agents.add(child(id, parent, made)).await.unwrap();
         let key = SessionKey::main(&id.parse().unwrap());
         minds.open(&key).await.unwrap();
     }
     clock.advance(Duration::from_secs(86_400));
     let before = clock.now();
-    assert_eq!(kin.sweep(&minds, made).await.unwrap(), 0, "none is old");
+    assert_eq!(
+        spawned_agents.sweep(&minds, made).await.unwrap(),
+        0,
+        "none is old"
+    );
     minds
         .open(&SessionKey::main(&"busy".parse().unwrap()))
         .await
         .unwrap();
     assert_eq!(
-        kin.sweep(&minds, before).await.unwrap(),
+        spawned_agents.sweep(&minds, before).await.unwrap(),
         1,
         "first the child"
     );
     assert_eq!(
-        kin.sweep(&minds, before).await.unwrap(),
+        spawned_agents.sweep(&minds, before).await.unwrap(),
         1,
         "then who made it"
     );
-    assert_eq!(kin.sweep(&minds, before).await.unwrap(), 0);
-    let left: Vec<String> = kin.names().iter().map(AgentId::to_string).collect();
+    assert_eq!(spawned_agents.sweep(&minds, before).await.unwrap(), 0);
+    let left: Vec<String> = spawned_agents
+        .names()
+        .iter()
+        .map(AgentId::to_string)
+        .collect();
     assert_eq!(left, ["busy"], "somebody spoke to it");
     let gone = SessionKey::main(&"old".parse().unwrap());
     assert!(minds.get(&gone).await.is_err());
     let record = Key::from("archives/kin/old.json");
     assert!(gateway.store.blobs().head(&record).await.is_ok());
-    let again = Kin::open(&gateway.store).await.unwrap();
-    assert_eq!(again.names(), kin.names(), "also after a start");
+    let again = SpawnedAgents::open(&gateway.store).await.unwrap();
+    assert_eq!(again.names(), spawned_agents.names(), "also after a start");
     gateway.close().await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! The settings in force, read by everything and replaced as a whole.
+//! The settings in force, shared by all parts and replaced as a whole.
 
 use std::sync::Arc;
 
@@ -21,23 +21,23 @@ impl LiveSettings {
         }
     }
 
-    /// The settings as they are now.
+    /// Returns the present settings.
     pub fn current(&self) -> Arc<Settings> {
         self.current.load_full()
     }
 
-    /// One value by its dotted path, secrets masked.
+    /// Returns one value by its dotted path, with secrets masked.
     pub fn get(&self, path: &str) -> Result<Value, ToolError> {
         manyhands_config::masked(&self.current(), Some(path))
             .map_err(|e| ToolError::parameter("path", e.to_string()))
     }
 
-    /// Everything, secrets masked.
+    /// Returns all values, with secrets masked.
     pub fn all(&self) -> Value {
         manyhands_config::masked(&self.current(), None).unwrap_or_default()
     }
 
-    /// Puts new settings into force.
+    /// Replaces the settings.
     pub fn replace(&self, settings: Settings) {
         self.current.store(Arc::new(settings));
     }

@@ -1,4 +1,4 @@
-//! The web as the tools may use it: one egress, rebuilt when its settings change.
+//! Web access for tools: one egress, rebuilt when its settings change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,22 +19,23 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use url::Url;
 
-use crate::machine::{Host, PAST_THE_CUT, Place};
+use crate::machine::{Host, PAST_THE_CUT, ResolvedPath};
 use crate::settings::LiveSettings;
 
-/// How much of a response is read to be stored, where a result shows only a part of it. More can be downloaded.
+/// How much of a response is read for storing when the result shows only a part. Larger ones can be
+/// downloaded.
 pub const MAX_STORED: u64 = 8 * 1024 * 1024;
 
 /// The most results of one search.
 pub const MAX_RESULTS: u64 = 20;
 
-/// The web as the tools may use it. Cheap to clone.
+/// Web access. Cheap to clone.
 #[derive(Clone)]
 pub struct Web(Arc<Inner>);
 
 struct Inner {
     egress: ArcSwap<Egress>,
-    /// What the egress in force was built from.
+    /// The networks the present egress was built from.
     networks: ArcSwap<Vec<String>>,
     settings: LiveSettings,
     host: Host,
@@ -42,7 +43,7 @@ struct Inner {
 }
 
 impl Web {
-    /// An egress by the settings in force.
+    /// Builds the egress from the settings in force.
     pub fn new(settings: &LiveSettings, host: Host, vault: Vault) -> Self {
         let current = settings.current();
         Self(Arc::new(Inner {
@@ -54,10 +55,12 @@ impl Web {
         }))
     }
 
-    /// Takes changed settings over; open connections of the old egress end with their requests.
+    /// Applies changed settings; requests in flight finish on the old egress.
     pub fn reconfigure(&self) {
         let current = self.0.settings.current();
         if **self.0.networks.load() != current.egress.allow_private {
+            // Rebuilt only if the networks changed: a new egress starts with an empty connection
+            // pool.
             self.0
                 .networks
                 .store(Arc::new(current.egress.allow_private.clone()));
@@ -65,7 +68,7 @@ impl Web {
         }
     }
 
-    /// The one way out, as it is set now.
+    /// The present egress.
     pub fn egress(&self) -> Arc<Egress> {
         self.0.egress.load_full()
     }
@@ -75,8 +78,8 @@ impl Web {
         self.0.settings.current()
     }
 
-    /// Sends a request and reads the answer. Known secrets are removed before it is shortened, and what is not shown
-    /// is stored.
+    /// Sends a request and reads the response. Known secrets are removed before it is truncated,
+    /// and the full text is stored.
     pub async fn fetch(
         &self,
         mut asked: FetchRequest,
@@ -85,6 +88,8 @@ impl Web {
     ) -> Result<Fetched, ToolError> {
         let (egress, url) = (self.0.egress.load_full(), asked.url.clone());
         let (most_read, most_shown) = (asked.max_bytes, asked.max_content as u64);
+        // Read a little more than is shown, so that a secret across the cut is seen whole and
+        // removed.
         asked.max_bytes = most_read.saturating_add(PAST_THE_CUT);
         asked.max_content = asked.max_content.saturating_add(PAST_THE_CUT as usize);
         let fetched = web::fetch(&egress, asked, profile).await;
@@ -93,12 +98,15 @@ impl Web {
             ContentKind::Page | ContentKind::Binary => most_shown,
             ContentKind::Text => most_shown.min(most_read),
         };
+        // Redaction comes before truncation; in the other order half a secret could remain, which
+        // can no longer be recognised.
         let (content, cut) = self.0.host.redacted_cut(&answer.content, limit);
         let read = std::mem::replace(&mut answer.content, content);
         let was_whole = !answer.truncated;
         answer.truncated |= cut;
         let whole = answer.whole.take();
         let whole = whole.or_else(|| (cut && was_whole).then_some(read));
+        // The full text goes through the same redaction before it is stored.
         let (size, artifact) = match whole {
             Some(whole) => {
                 let size = whole.len() as u64;
@@ -118,19 +126,19 @@ impl Web {
         })
     }
 
-    /// Sends a request and saves the answer.
+    /// Sends a request and saves the response to a file.
     pub async fn download(
         &self,
         asked: FetchRequest,
         profile: Option<&AuthProfile>,
-        place: &Place,
+        place: &ResolvedPath,
     ) -> Result<Downloaded, ToolError> {
         let (egress, url) = (self.0.egress.load_full(), asked.url.clone());
         let saved = web::download(&egress, asked, profile, place.root.jail(), &place.path).await;
         saved.map_err(|e| fetch_failure(&e, &url))
     }
 
-    /// Asks for a file and gives its answer as it comes. The headers are sent to the origin of
+    /// Requests a file and returns the response as a stream. The headers are sent to the origin of
     /// `url` only.
     pub async fn open(
         &self,
@@ -143,6 +151,8 @@ impl Web {
             limits: FetchLimits {
                 total_timeout: Some(Duration::from_secs(600)),
                 max_bytes: Some(max_bytes),
+                // Redirects are followed here, unlike for credentials: headers are sent to the
+                // first origin only.
                 max_redirects: Some(5),
             },
             ..Request::get(url)
@@ -151,7 +161,7 @@ impl Web {
         answer.map_err(|e| self.lost(&e, url))
     }
 
-    /// Why a file did not come, or not to its end.
+    /// The error for a file that did not arrive, or not completely.
     pub fn lost(&self, error: &EgressError, url: &str) -> ToolError {
         let shown: String = url.chars().take(200).collect();
         match error {
@@ -169,7 +179,7 @@ impl Web {
         }
     }
 
-    /// The auth profile of that id, with its secret from the vault.
+    /// The auth profile with this id and its secret from the vault.
     pub async fn profile(&self, id: Option<&str>) -> Result<Option<AuthProfile>, ToolError> {
         let Some(id) = id else {
             return Ok(None);
@@ -200,6 +210,7 @@ impl Web {
             ToolError::new(ErrorCode::Unavailable, format!("auth profile {id}: {why}"))
         };
         let url = Url::parse(&found.url).map_err(|e| wrong(e.to_string()))?;
+        // The secret is read for each request, so that a changed one applies at once.
         let secret = self
             .secret(&found.secret)
             .await?
@@ -216,7 +227,7 @@ impl Web {
             path_prefix: url.path().to_owned(),
             methods: methods
                 .collect::<Result<_, _>>()
-                .map_err(|_| wrong("it lists a method that does not exist".to_owned()))?,
+                .map_err(|_| wrong("it lists an unknown HTTP method".to_owned()))?,
             header: found.header.clone(),
             format: found.format.clone(),
             secret,
@@ -224,7 +235,7 @@ impl Web {
         profile.map(Some).map_err(|e| wrong(e.to_string()))
     }
 
-    /// Searches with the provider that is named, or the first configured one that answers.
+    /// Searches with the named provider, or with the first configured one that answers.
     pub async fn search(
         &self,
         query: &str,
@@ -260,12 +271,14 @@ impl Web {
         Ok((found.provider.to_string(), hits.collect()))
     }
 
-    /// A key by its vault reference, or from the environment when the settings name none.
+    /// An API key by its vault reference, or from the environment if the settings name none.
     async fn key(
         &self,
         reference: Option<&str>,
         variable: &str,
     ) -> Result<Option<Secret>, ToolError> {
+        // A reference in the settings wins, even a broken one: falling back to the environment
+        // would hide the mistake.
         match reference {
             Some(reference) => self.secret(reference).await,
             None => Ok(self
@@ -277,33 +290,34 @@ impl Web {
         }
     }
 
-    /// A secret by its vault reference, where there is one of that name.
+    /// Returns a secret by its vault reference, if there is one.
     pub async fn secret(&self, reference: &str) -> Result<Option<Secret>, ToolError> {
         let name = reference.strip_prefix("vault:").unwrap_or(reference);
         Ok(self.0.vault.get(name).await?)
     }
 }
 
-/// An answer of the web, and what of it is stored because it is not shown.
+/// A response, and what of it was stored because it is not shown.
 pub struct Fetched {
-    /// The answer.
+    /// The response.
     pub answer: FetchResult,
-    /// The artifact that holds all of its text.
+    /// The artifact with its full text.
     pub artifact_id: Option<String>,
-    /// What is not shown whole.
+    /// The truncated parts.
     pub cut: Vec<CutPart>,
 }
 
 /// A link on a page.
 #[derive(Serialize, JsonSchema)]
-pub struct Link {
+#[schemars(rename = "Link")]
+pub struct PageLink {
     /// What it says.
     text: String,
     /// Where it leads.
     url: String,
 }
 
-impl From<web::PageLink> for Link {
+impl From<web::PageLink> for PageLink {
     fn from(link: web::PageLink) -> Self {
         Self {
             text: link.text,
@@ -394,9 +408,9 @@ fn search_failure(error: &SearchError, parameter: &str) -> ToolError {
 fn egress(settings: &Settings) -> Egress {
     let networks = settings.egress.allow_private.iter();
     let policy = EgressPolicy {
-        // The settings were checked when they were read.
+        // Already validated when the settings were read.
         allow_private: networks.filter_map(|net| net.parse().ok()).collect(),
-        // Each request brings its own, smaller bounds.
+        // Each request sets its own, smaller limits.
         total_timeout: Duration::from_secs(3_600),
         max_bytes: u64::MAX,
         ..EgressPolicy::default()

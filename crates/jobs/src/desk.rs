@@ -1,4 +1,4 @@
-//! What people, agents and programs ask about jobs.
+//! Requests about jobs: list, add, change, remove, run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,29 +17,29 @@ use uuid::Uuid;
 
 use super::job::{Job, JobInput, Problems, Spec, SpecInput, blank, run_shown, shown, take_over};
 use super::run::look_up;
-use super::{Cron, Inner};
+use super::{Inner, JobScheduler};
 
-/// How long somebody waits for the runs that they ask for.
+/// How long a caller waits for the runs it requested.
 const WAIT: Duration = Duration::from_secs(110);
-/// How many jobs that are due run when somebody asks for all of them.
+/// The most due jobs started by one request.
 const MAX_DUE: u32 = 100;
-/// How many instants are tried for a run that somebody asks for.
+/// How many times are tried for the row of a requested run.
 const MAX_TRIES: i64 = 1_000;
-/// The owner, however they come.
+/// The creator name of the owner's jobs, whichever client they use.
 const OWNER: &str = "owner";
 
-/// Who asks.
-pub struct Asker<'a> {
+/// Who requests something.
+pub struct JobRequester<'a> {
     /// The caller.
     pub caller: &'a Caller,
     /// The agent they speak for.
     pub agent: &'a AgentId,
-    /// How a job remembers them.
+    /// The origin recorded with a job.
     pub origin: Origin,
 }
 
-impl Asker<'_> {
-    /// Under which name their jobs are kept.
+impl JobRequester<'_> {
+    /// The creator name stored with their jobs.
     fn maker(&self) -> String {
         match self.caller.is_owner() {
             true => OWNER.to_owned(),
@@ -47,26 +47,26 @@ impl Asker<'_> {
         }
     }
 
-    /// Whose jobs they see: all for the owner.
+    /// Whose jobs they see; `None` means all, for the owner.
     fn sees(&self) -> Option<String> {
         (!self.caller.is_owner()).then(|| self.maker())
     }
 }
 
-/// Which runs somebody asks for.
+/// Which runs are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunMode {
-    /// Of those jobs that are due.
+    /// Those of due jobs.
     Due,
-    /// Of one job, now.
+    /// That of one job, now.
     Force,
 }
 
-impl Cron {
-    /// How the jobs stand, of one agent or of all.
+impl JobScheduler {
+    /// Returns the state of jobs, of one agent or of all.
     pub async fn status(
         &self,
-        asker: &Asker<'_>,
+        asker: &JobRequester<'_>,
         agent: Option<&AgentId>,
     ) -> Result<CronStatusResult, ToolError> {
         let inner = &self.inner;
@@ -95,10 +95,10 @@ impl Cron {
         })
     }
 
-    /// The jobs that the asker may see, and how many there are.
+    /// Returns the jobs that the requester may see, and their total number.
     pub async fn list(
         &self,
-        asker: &Asker<'_>,
+        asker: &JobRequester<'_>,
         agent: Option<&AgentId>,
         disabled: bool,
         page: (u32, u32),
@@ -116,8 +116,12 @@ impl Cron {
         Ok((jobs, count))
     }
 
-    /// Makes a job.
-    pub async fn add(&self, asker: &Asker<'_>, input: JobInput) -> Result<CronJob, ToolError> {
+    /// Adds a job.
+    pub async fn add(
+        &self,
+        asker: &JobRequester<'_>,
+        input: JobInput,
+    ) -> Result<CronJob, ToolError> {
         let inner = &self.inner;
         let (now, zone) = (inner.clock.now(), inner.zone());
         let mut wrong = Problems::under("job");
@@ -152,6 +156,8 @@ impl Cron {
             None => wrong.add("spec", "is missing"),
             Some(spec) => inner.check_spec(asker, spec, &mut wrong),
         }
+        // All problems are reported at once, so that a caller needs one more attempt and not
+        // several.
         wrong.none()?;
         let (Some(schedule), Some(spec)) = (schedule, &input.spec) else {
             return Err(ToolError::internal("a checked job was not complete"));
@@ -159,6 +165,7 @@ impl Cron {
         record.schedule = json(&schedule)?;
         record.spec = json(spec)?;
         let origin = Origin {
+            // The sessions waiting now have nothing to do with later runs.
             lineage: Vec::new(),
             ..asker.origin.clone()
         };
@@ -169,15 +176,16 @@ impl Cron {
             true => u64::MAX,
             false => u64::from(settings.cron.max_jobs_per_caller),
         };
+        // Count and insert in one transaction, or two callers could exceed the limit together.
         match inner.records.create_within(&record, most, own).await {
             Ok(JobRoom::Kept) => {}
             Ok(JobRoom::Full) => {
-                let message = format!("there are {most} jobs already");
+                let message = format!("too many jobs (limit {most})");
                 return Err(ToolError::new(ErrorCode::Conflict, message)
                     .hint("remove some, or raise cron.max_jobs"));
             }
             Ok(JobRoom::FullOfMaker) => {
-                let message = format!("this caller has {own} jobs already");
+                let message = format!("this caller already has {own} jobs");
                 return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
                     .hint("remove some, or ask the owner to raise cron.max_jobs_per_caller"));
             }
@@ -190,7 +198,7 @@ impl Cron {
     /// Changes a job.
     pub async fn update(
         &self,
-        asker: &Asker<'_>,
+        asker: &JobRequester<'_>,
         id: &str,
         patch: JobInput,
     ) -> Result<CronJob, ToolError> {
@@ -218,23 +226,27 @@ impl Cron {
         }
         wrong.none()?;
         let Some(schedule) = schedule else {
-            let message = "its schedule cannot be read; give it another";
+            let message = "the stored schedule is damaged; set a new one";
             return Err(ToolError::parameter("patch.schedule", message));
         };
+        // An unrelated change must not move the next run.
         let rescheduled = patch.schedule.is_some() || record.enabled != was_enabled;
         if rescheduled {
             record.schedule = json(&schedule)?;
             record.next_run = first(&schedule, record.enabled, now, &zone);
             if record.enabled && record.next_run.is_none() {
-                let message = "its schedule is over; give it another";
+                let message = "the schedule has no more runs; set a new one";
                 return Err(ToolError::parameter("patch.schedule", message));
             }
         }
-        // Who changes what a job does answers for it from then on, with what they had read.
+        // Whoever changes what a job does is responsible for it from then on, including the
+        // untrusted text they read before.
         let mut origin: Origin = serde_json::from_str(&record.origin)
             .map_err(|error| ToolError::internal(format!("the job is damaged: {error}")))?;
         origin.tainted = origin.tainted.or(&asker.origin.taint());
         record.origin = json(&origin)?;
+        // Always newer than before, even if the clock stands still: `updated` is the version that
+        // concurrent changes are checked against.
         record.updated = Timestamp(now.0.max(seen.0 + 1));
         let updated = inner.records.update(&record, seen, rescheduled).await;
         updated?;
@@ -243,7 +255,7 @@ impl Cron {
         Ok(shown(&now, &zone))
     }
 
-    /// Jobs that were added or changed after untrusted text was read: id and source.
+    /// Jobs that were added or changed after reading untrusted text: id and source.
     pub async fn tainted(&self) -> Result<Vec<(String, String)>, ToolError> {
         let filter = JobFilter {
             agent: None,
@@ -258,7 +270,7 @@ impl Cron {
         Ok(jobs.into_iter().filter_map(tainted).collect())
     }
 
-    /// The owner trusts a job as it is now; whether it was tainted.
+    /// Marks a job as trusted in its present form. Returns whether it was tainted.
     pub async fn trust(&self, id: &str) -> Result<bool, ToolError> {
         let inner = &self.inner;
         let missing = || ToolError::not_found(format!("there is no job {id:?}"));
@@ -273,12 +285,13 @@ impl Cron {
         record.origin = json(&origin)?;
         let seen = record.updated;
         record.updated = Timestamp(inner.clock.now().0.max(seen.0 + 1));
+        // Fails if the job was changed after the owner looked at it.
         let updated = inner.records.update(&record, seen, false).await;
         updated.map(|()| true).map_err(ToolError::from)
     }
 
-    /// Removes a job with its runs. A run that goes on finishes its turn.
-    pub async fn remove(&self, asker: &Asker<'_>, id: &str) -> Result<bool, ToolError> {
+    /// Removes a job with its runs. A running one finishes its turn.
+    pub async fn remove(&self, asker: &JobRequester<'_>, id: &str) -> Result<bool, ToolError> {
         match self.inner.job_of(asker, id).await {
             Ok(job) => self
                 .inner
@@ -286,15 +299,16 @@ impl Cron {
                 .remove(&job.id)
                 .await
                 .map_err(ToolError::from),
+            // Removing twice is no error, so that a repeated request succeeds.
             Err(error) if error.code == ErrorCode::NotFound => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Runs of jobs with the latest first, and how many there are.
+    /// Returns runs, latest first, and their total number.
     pub async fn runs(
         &self,
-        asker: &Asker<'_>,
+        asker: &JobRequester<'_>,
         job: Option<&str>,
         page: (u32, u32),
     ) -> Result<(Vec<CronRun>, u64), ToolError> {
@@ -308,11 +322,10 @@ impl Cron {
         Ok((runs.into_iter().map(run_shown).collect(), count))
     }
 
-    /// Runs jobs: the one that is named, or those that are due. `lineage` are the sessions that wait
-    /// for it.
+    /// Runs the named job or all due ones. `lineage` are the sessions that wait for the result.
     pub async fn run(
         &self,
-        asker: &Asker<'_>,
+        asker: &JobRequester<'_>,
         mode: RunMode,
         id: Option<&str>,
         lineage: &[String],
@@ -321,18 +334,20 @@ impl Cron {
         let now = inner.clock.now();
         let begun = match (mode, id) {
             (RunMode::Force, None) => {
-                return Err(ToolError::parameter("id", "say which job is to run"));
+                return Err(ToolError::parameter("id", "is required: the job to run"));
             }
             (RunMode::Force, Some(id)) => {
                 let job = inner.job_of(asker, id).await?;
                 match inner.force(job, now).await? {
                     Some(begun) => vec![begun],
-                    None => return Ok(vec![skipped(id, "it runs already")]),
+                    None => return Ok(vec![skipped(id, "it is already running")]),
                 }
             }
             (RunMode::Due, Some(id)) => {
                 let job = inner.job_of(asker, id).await?;
                 match job.next_run.is_some_and(|at| at <= now) && job.running.is_none() {
+                    // Through the same claim as the scheduler, so the two cannot start the same
+                    // run.
                     true => inner.claim(vec![job], now).await?,
                     false => return Ok(vec![skipped(id, "it is not due")]),
                 }
@@ -351,7 +366,7 @@ impl Cron {
         Ok(self.results(begun, lineage).await)
     }
 
-    /// Lets runs go on, as many at once as the settings say, and waits for them, for a while.
+    /// Runs jobs, as many at once as the settings allow, and waits for them for a while.
     async fn results(&self, begun: Vec<(Job, RunRecord)>, lineage: &[String]) -> Vec<CronRan> {
         let inner = self.inner.clone();
         let most = inner.settings.current().cron.max_concurrent_runs as usize;
@@ -359,7 +374,7 @@ impl Cron {
             .iter()
             .map(|(job, run)| (job.record.id.clone(), run.id.clone()))
             .collect();
-        // Whoever waits for an event in a session that waits for them would wait for ever.
+        // An event in a session that waits for this very run would wait for ever.
         let apart = |(job, run): &(Job, RunRecord)| {
             let session = inner.event_session(job, run);
             session.is_none_or(|key| !lineage.iter().any(|one| one == key.as_str()))
@@ -367,6 +382,7 @@ impl Cron {
         let all_apart = begun.iter().all(apart);
         let lineage: Arc<[String]> = lineage.into();
         let work = inner.clone();
+        // A task of its own: the runs continue if the caller stops waiting.
         let done = self.inner.tasks.spawn(async move {
             let runs = futures_util::stream::iter(begun);
             let work = &work;
@@ -377,7 +393,7 @@ impl Cron {
             .await;
         });
         if all_apart {
-            let _ = tokio::time::timeout(WAIT, done).await; // what takes longer goes on
+            let _ = tokio::time::timeout(WAIT, done).await; // longer runs continue in the background
         }
         let mut results = Vec::with_capacity(ids.len());
         for (job, run) in ids {
@@ -421,7 +437,7 @@ fn skipped(job: &str, why: &str) -> CronRan {
     }
 }
 
-/// The first instant of a schedule that begins now: a moment that is just over is due at once.
+/// The first time of a schedule that starts now; a time that has just passed is due at once.
 pub(super) fn first(
     schedule: &Schedule,
     enabled: bool,
@@ -438,21 +454,27 @@ pub(super) fn first(
 }
 
 impl Inner {
-    /// A job that the asker may see.
-    async fn job_of(&self, asker: &Asker<'_>, id: &str) -> Result<JobRecord, ToolError> {
+    /// Returns a job that the requester may see.
+    async fn job_of(&self, asker: &JobRequester<'_>, id: &str) -> Result<JobRecord, ToolError> {
         let found = self.records.get(id).await?;
         let sees = asker.sees();
         let own = |job: &JobRecord| {
             job.kind == JobKind::Job && sees.as_ref().is_none_or(|maker| *maker == job.maker)
         };
+        // A foreign job does not exist for this caller, with the same error as an unknown id.
         found.filter(own).ok_or_else(|| {
             let id: String = id.chars().take(80).collect();
             ToolError::not_found(format!("there is no job {id:?}"))
-                .hint("action list shows the jobs there are, with includeDisabled also those that are switched off")
+                .hint("list jobs with the action list; includeDisabled also lists disabled jobs")
         })
     }
 
-    fn agent(&self, asker: &Asker<'_>, named: Option<&str>, wrong: &mut Problems) -> AgentId {
+    fn agent(
+        &self,
+        asker: &JobRequester<'_>,
+        named: Option<&str>,
+        wrong: &mut Problems,
+    ) -> AgentId {
         let Some(named) = named else {
             return asker.agent.clone();
         };
@@ -470,13 +492,13 @@ impl Inner {
         asker.agent.clone()
     }
 
-    fn check_spec(&self, asker: &Asker<'_>, spec: &SpecInput, wrong: &mut Problems) {
+    fn check_spec(&self, asker: &JobRequester<'_>, spec: &SpecInput, wrong: &mut Problems) {
         let Some(Spec::Task(task)) = spec.check(wrong) else {
             return;
         };
         let Some(model) = &task.model else { return };
         if !asker.caller.is_owner() {
-            wrong.add("spec.model", "only the owner chooses the model");
+            wrong.add("spec.model", "only the owner can choose the model");
         } else if let Ok(minds) = self.minds()
             && let Err(error) = minds.knows(model)
         {
@@ -484,7 +506,7 @@ impl Inner {
         }
     }
 
-    /// Begins a run because somebody wants it; `None` while the job runs.
+    /// Starts a requested run; `None` while the job is running.
     pub(super) async fn force(
         &self,
         record: JobRecord,
@@ -494,8 +516,9 @@ impl Inner {
         if job.record.running.is_some() {
             return Ok(None);
         }
+        // Rows are unique by job and time, and the scheduler may own this very millisecond.
         for later in 0..MAX_TRIES {
-            let at = Timestamp(now.0 + later); // an instant of the schedule may be this one
+            let at = Timestamp(now.0 + later);
             let run = RunRecord {
                 forced: true,
                 ..self.new_run(&job.record, at, now)

@@ -1,16 +1,17 @@
-//! Heartbeats: every so often an agent looks by itself whether there is something to do.
+//! Heartbeats: at intervals, an agent checks by itself whether there is something to do.
 //!
-//! A heartbeat is a job like any other, made from the settings. It costs nothing while there is
-//! nothing to look at: no model is asked when HEARTBEAT.md says nothing and no TODO is open.
+//! A heartbeat is a job like any other, created from the settings. It costs nothing while there is
+//! nothing to check: no model is called if HEARTBEAT.md is empty and no to-do is open.
 
 use std::sync::Arc;
 
 use manyhands_agent::{Input, Origin, SessionKey, TurnOutcome, fence};
+use manyhands_agent_services::job_delivery::DeliveryTarget;
 use manyhands_agent_services::{local_time, origin_of};
 use manyhands_agent_services::job_delivery::Target;
 use manyhands_config::Heartbeat;
 use manyhands_core::{AgentId, Caller, ErrorCode, Taint, Timestamp, ToolError};
-use manyhands_host::workspace::Found;
+use manyhands_host::workspace::WorkspaceEntry;
 use manyhands_llm::ModelId;
 use manyhands_schedule::Schedule;
 use manyhands_store::{JobKind, JobRecord, MissedRuns, RunRecord, RunState, StoreError};
@@ -18,22 +19,22 @@ use manyhands_wire::{CronRun, HeartbeatState};
 
 use super::desk::json;
 use super::job::{Job, blank, run_shown};
-use super::run::{Went, cut};
-use super::{Cron, Inner};
+use super::{Inner, JobScheduler};
+use super::run::{RunOutcome, cut};
 
-/// What the agent says when there is nothing to say.
+/// The reply of an agent that has nothing to report.
 const NOTHING: &str = "HEARTBEAT_OK";
-/// How much of what was said is kept to know it again.
+/// How much of a message is stored to recognise it again.
 const KEPT: usize = 4_000;
-/// For how long the same words are not said again.
+/// For how long the same message is not sent again.
 const SAME_MS: i64 = 86_400_000;
-/// How many failures in a row are too many.
+/// How many failures in a row raise an alert.
 const TOO_MANY: i64 = 3;
-/// How many runs are looked at for the same words: a day of the shortest interval has more, and
-/// nobody says different things in each.
+/// How many runs are searched for the same message. A day at the shortest interval has more, but an
+/// agent rarely sends different messages in each.
 const LOOKED_AT: u32 = 200;
-/// How many looks ahead the next within the active hours is sought: a day of the shortest interval,
-/// and years of the longest.
+/// How many intervals ahead the next one within the active hours is searched: a day of the shortest
+/// interval, years of the longest.
 const AHEAD: usize = 1_500;
 /// How much of the files is shown to the agent.
 const MAX_FILE: usize = 20_000;
@@ -42,11 +43,11 @@ fn id(agent: &AgentId) -> String {
     format!("heartbeat-{agent}")
 }
 
-impl Cron {
-    /// How heartbeats stand, of one agent or of all.
+impl JobScheduler {
+    /// Returns the state of heartbeats, of one agent or of all.
     pub async fn pulses(&self, agent: Option<&AgentId>) -> Result<Vec<HeartbeatState>, ToolError> {
         let inner = &self.inner;
-        inner.keep_heartbeats().await?;
+        inner.sync_heartbeats().await?;
         let mut pulses = Vec::new();
         for record in inner.records.heartbeats().await? {
             if agent.is_none_or(|agent| *agent == record.agent) {
@@ -59,7 +60,7 @@ impl Cron {
         }
     }
 
-    /// Switches an agent's heartbeat on, from now on, until the settings change.
+    /// Enables an agent's heartbeat until the settings change.
     pub async fn start_heartbeat(&self, agent: &AgentId) -> Result<HeartbeatState, ToolError> {
         let inner = &self.inner;
         let mut record = inner.heartbeat_of(agent).await?;
@@ -76,20 +77,21 @@ impl Cron {
         inner.pulse(record).await
     }
 
-    /// Has an agent look now, whatever the hour; refused while it is looking.
+    /// Runs a heartbeat now, whatever the hour. An error while it is running.
     pub async fn trigger_heartbeat(&self, agent: &AgentId) -> Result<CronRun, ToolError> {
         let inner = &self.inner;
         let record = inner.heartbeat_of(agent).await?;
         let begun = inner.force(record, inner.clock.now()).await?;
         let Some((job, run)) = begun else {
-            let message = format!("{agent} is looking already");
+            let message = format!("the heartbeat of {agent} is already running");
             return Err(ToolError::new(ErrorCode::Conflict, message));
         };
         let (id, work) = (run.id.clone(), inner.clone());
         let done = inner
             .tasks
             .spawn(async move { work.perform(&job, run, &[]).await });
-        let _ = done.await; // whatever became of it is on record
+        // The outcome is read from the record, so a panic or cancelled task shows there, too.
+        let _ = done.await;
         let run = super::run::look_up(inner, &id).await?;
         Ok(run_shown(run))
     }
@@ -97,10 +99,10 @@ impl Cron {
 
 fn no_agent(agent: &AgentId) -> ToolError {
     ToolError::not_found(format!("there is no agent {agent}"))
-        .hint("config.toml makes agents under [agents]")
+        .hint("add agents to config.toml under [agents]")
 }
 
-/// The grid of a heartbeat that begins now.
+/// The schedule of a heartbeat that starts now.
 fn every(settings: &Heartbeat, now: Timestamp) -> Schedule {
     Schedule::Every {
         every_ms: i64::from(settings.every_minutes) * 60_000,
@@ -109,8 +111,8 @@ fn every(settings: &Heartbeat, now: Timestamp) -> Schedule {
 }
 
 impl Inner {
-    /// Makes the heartbeats what the settings say; those of agents that are gone go.
-    pub(super) async fn keep_heartbeats(&self) -> Result<(), StoreError> {
+    /// Creates, changes and removes heartbeats as the settings say.
+    pub(super) async fn sync_heartbeats(&self) -> Result<(), StoreError> {
         let settings = self.settings.current();
         let now = self.clock.now();
         let there = self.records.heartbeats().await?;
@@ -155,6 +157,7 @@ impl Inner {
             ..blank(id(&agent), agent, "gateway".to_owned(), now)
         };
         match self.records.create(&record, u64::MAX).await {
+            // Another task created it first, with the same content.
             Ok(_) | Err(StoreError::Exists { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -178,13 +181,13 @@ impl Inner {
             ..there.clone()
         };
         match self.records.update(&record, there.updated, true).await {
-            Err(StoreError::Changed { .. }) => Ok(()), // somebody else was faster
+            Err(StoreError::Changed { .. }) => Ok(()), // another task was faster
             other => other,
         }
     }
 
     async fn heartbeat_of(&self, agent: &AgentId) -> Result<JobRecord, ToolError> {
-        self.keep_heartbeats().await?;
+        self.sync_heartbeats().await?;
         let found = self.records.get(&id(agent)).await?;
         found.ok_or_else(|| no_agent(agent))
     }
@@ -209,7 +212,7 @@ impl Inner {
         })
     }
 
-    /// The next look within the active hours: those outside of them are passed over.
+    /// The next run within the active hours.
     fn next_look(&self, record: &JobRecord, said: &Heartbeat) -> Option<Timestamp> {
         let schedule: Schedule = serde_json::from_str(&record.schedule).ok()?;
         let zone = self.zone();
@@ -218,35 +221,36 @@ impl Inner {
         looks.find(|at| said.is_active(self.minute_of_day(*at)))
     }
 
-    /// Minutes since midnight, by the clock of the settings.
+    /// Minutes since midnight, in the configured time zone.
     fn minute_of_day(&self, at: Timestamp) -> u32 {
         let settings = self.settings.current();
         let here = local_time(at.0, settings.timezone.as_deref());
         u32::try_from(here.since_midnight_ms / 60_000).unwrap_or(0)
     }
 
-    /// One look.
+    /// Runs one heartbeat.
     pub(super) async fn beat(
         self: &Arc<Self>,
         job: &Job,
         run: &RunRecord,
-    ) -> Result<Went, ToolError> {
+    ) -> Result<RunOutcome, ToolError> {
         let agent = &job.record.agent;
         let said = self.settings.current().heartbeat.of(agent);
         let key = SessionKey::heartbeat(agent);
+        // A resumed run has passed these checks before the interruption.
         if !self.minds()?.knows_run(&key, &run.id).await? {
             let minute = self.minute_of_day(self.clock.now());
             if !run.forced && !said.is_active(minute) {
-                return Ok(Went::skipped("outside of active hours"));
+                return Ok(RunOutcome::skipped("outside active hours"));
             }
             let main = SessionKey::main(agent);
             if self.minds()?.is_busy(&main) || self.minds()?.is_busy(&key) {
-                return Ok(Went::skipped("the agent is busy"));
+                return Ok(RunOutcome::skipped("the agent is busy"));
             }
         }
         let (notes, todos) = (self.notes(agent).await, self.todos(agent).await);
         if notes.is_none() && todos.is_none() {
-            return Ok(Went::skipped(
+            return Ok(RunOutcome::skipped(
                 "HEARTBEAT.md says nothing, and no TODO is open",
             ));
         }
@@ -257,7 +261,8 @@ impl Inner {
             model,
             ..Input::text(question(notes.as_ref(), todos.as_deref()))
         };
-        // People in chats may have written what is open, and anybody with a token HEARTBEAT.md.
+        // Untrusted: people in chats may have caused a to-do, and anyone with a token may have
+        // written HEARTBEAT.md.
         let mut tainted = Taint::when(todos.is_some(), "file:TODO.md");
         if let Some((_, written)) = &notes {
             tainted.absorb(written);
@@ -269,43 +274,44 @@ impl Inner {
         };
         let answer = self.ask(&key, run, input, &origin).await?;
         match answer.end {
-            TurnOutcome::Answered(text) => self.speak_up(job, run, &said, &text).await,
-            TurnOutcome::Failed(error) => Ok(Went::failed(error)),
-            TurnOutcome::Stopped => Ok(Went::failed("somebody stopped its turn")),
+            TurnOutcome::Answered(text) => self.deliver_report(job, run, &said, &text).await,
+            TurnOutcome::Failed(error) => Ok(RunOutcome::failed(error)),
+            TurnOutcome::Stopped => Ok(RunOutcome::failed("its turn was stopped")),
         }
     }
 
-    /// Says what was found, unless it is nothing, or was said within a day.
-    async fn speak_up(
+    /// Delivers the reply, unless it reports nothing or was delivered within a day.
+    async fn deliver_report(
         &self,
         job: &Job,
         run: &RunRecord,
         said: &Heartbeat,
         text: &str,
-    ) -> Result<Went, ToolError> {
+    ) -> Result<RunOutcome, ToolError> {
         let kept_text = cut(text, KEPT);
         if is_nothing(text) {
-            return Ok(Went::ok(kept_text));
+            return Ok(RunOutcome::ok(kept_text));
         }
+        // Compared with delivered messages only: an undelivered one must be tried again.
         if self.was_said(job, run, &kept_text).await? {
-            return Ok(Went::ok(format!(
-                "{kept_text}\n[not delivered: the same was said within a day]"
+            return Ok(RunOutcome::ok(format!(
+                "{kept_text}\n[not delivered: same text as within the last day]"
             )));
         }
         let note = match self.heartbeat_target(job, said) {
             None => "not delivered: heartbeat.target is none".to_owned(),
             Some(target) => self.hand_over(target, text, &run.id).await?.0,
         };
-        Ok(Went::ok(format!("{kept_text}\n[{note}]")))
+        Ok(RunOutcome::ok(format!("{kept_text}\n[{note}]")))
     }
 
-    fn heartbeat_target(&self, job: &Job, said: &Heartbeat) -> Option<Target> {
+    fn heartbeat_target(&self, job: &Job, said: &Heartbeat) -> Option<DeliveryTarget> {
         let channel = match said.target.as_str() {
             "none" => return None,
             "last" => None,
             channel => Some(channel.to_owned()),
         };
-        Some(Target {
+        Some(DeliveryTarget {
             to: channel.is_some().then(|| said.to.clone()).flatten(),
             channel,
             session: SessionKey::main(&job.record.agent),
@@ -326,13 +332,13 @@ impl Inner {
         }))
     }
 
-    /// HEARTBEAT.md, when it says anything.
+    /// The content of HEARTBEAT.md, if it has any.
     async fn notes(&self, agent: &AgentId) -> Option<(String, Taint)> {
         let (text, taint) = self.file(agent, "HEARTBEAT.md").await?;
         says_something(&text).then(|| (cut(&text, MAX_FILE), taint))
     }
 
-    /// The lines of TODO.md that are open.
+    /// The open items of TODO.md.
     async fn todos(&self, agent: &AgentId) -> Option<String> {
         let (text, _) = self.file(agent, "TODO.md").await?;
         let open: Vec<&str> = text
@@ -344,46 +350,48 @@ impl Inner {
 
     async fn file(&self, agent: &AgentId, path: &str) -> Option<(String, Taint)> {
         match self.workspace.find(agent, path).await {
-            Ok(Found::File(file)) => Some((file.text, file.taint)),
+            Ok(WorkspaceEntry::File(file)) => Some((file.text, file.taint)),
             _ => None,
         }
     }
 
-    /// Tells the owner when the look failed too often.
-    pub(super) async fn mind_failures(&self, job: &Job) {
+    /// Alerts the owner after too many failures in a row.
+    pub(super) async fn alert_on_failures(&self, job: &Job) {
         let Ok(Some(now)) = self.records.get(&job.record.id).await else {
             return;
         };
+        // Exactly at the limit: one alert per series of failures.
         if now.failures != TOO_MANY || now.last_status != Some(RunState::Error) {
             return;
         }
         let agent = &now.agent;
         let error = now.last_error.unwrap_or_default();
-        tracing::error!(%agent, error, "the heartbeat failed {TOO_MANY} times in a row");
+        tracing::error!(event = "heartbeat_failing", %agent, error, failures = TOO_MANY, "heartbeat failed several times in a row");
         let said = self.settings.current().heartbeat.of(agent);
         if let Some(target) = self.heartbeat_target(job, &said) {
             let text =
                 format!("The heartbeat of {agent} failed {TOO_MANY} times in a row: {error}");
+            // The key contains the run, so a resumed run does not alert twice.
             let key = format!("{}-alert-{}", now.id, now.last_run.map_or(0, |at| at.0));
             if let Err(error) = self.hand_over(target, &text, &key).await {
-                tracing::warn!(%agent, %error, "nobody could be told of it");
+                tracing::warn!(event = "heartbeat_alert_not_delivered", %agent, %error, "failed to alert the user about the failing heartbeat");
             }
         }
     }
 }
 
-/// The next look of a heartbeat that is switched on.
+/// The next run of an enabled heartbeat.
 fn next(schedule: &Schedule, said: &Heartbeat, now: Timestamp, inner: &Inner) -> Option<Timestamp> {
     let next = schedule.next_after(now, &inner.zone());
     next.filter(|_| said.enabled)
 }
 
-/// What the settings say of when it looks, to see that they changed.
+/// The settings that determine the schedule, stored to detect a change.
 fn spec_of(said: &Heartbeat) -> String {
     serde_json::json!({ "enabled": said.enabled, "everyMinutes": said.every_minutes }).to_string()
 }
 
-/// Whether a file holds more than headings, comments and empty lines.
+/// Returns whether a file holds more than headings, comments and empty lines.
 fn says_something(text: &str) -> bool {
     let mut rest = text;
     let mut shown = String::new();
@@ -396,7 +404,7 @@ fn says_something(text: &str) -> bool {
     lines.any(|line| !line.is_empty() && !line.starts_with('#') && line != "-" && line != "- [ ]")
 }
 
-/// Whether the agent found nothing to say.
+/// Returns whether the reply reports nothing.
 fn is_nothing(text: &str) -> bool {
     let bare = text
         .trim()

@@ -1,4 +1,4 @@
-//! Jobs: as they are asked for, kept and shown.
+//! Jobs: input, validation, record and display.
 
 use jiff::tz::TimeZone;
 use manyhands_agent::Origin;
@@ -16,7 +16,7 @@ const MAX_NAME: usize = 200;
 const MAX_DESCRIPTION: usize = 2_000;
 /// The longest text of an event or a task.
 const MAX_TEXT: usize = 100_000;
-/// The longest that a task may be given, in seconds.
+/// The longest timeout of a task, in seconds.
 const MAX_TIMEOUT: u32 = 86_400;
 /// The largest window for missed runs, in hours.
 const MAX_WINDOW_HOURS: f64 = 8_784.0;
@@ -77,7 +77,8 @@ pub enum OverlapInput {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-pub enum Mode {
+#[schemars(rename = "Mode")]
+pub enum JobMode {
     /// Injects text into the agent's main session.
     SystemEvent,
     /// Runs a full agent turn in an isolated session.
@@ -91,7 +92,7 @@ pub enum Mode {
 pub struct SpecInput {
     /// `systemEvent` injects `text` into the agent's main session, where it is answered in the existing conversation; the
     /// response goes to the last active channel. `task` runs a full agent turn in an isolated session.
-    pub mode: Option<Mode>,
+    pub mode: Option<JobMode>,
     /// For `systemEvent`: what is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -121,7 +122,7 @@ pub struct SpecInput {
     pub best_effort_deliver: Option<bool>,
 }
 
-/// What a job does, checked.
+/// What a job does, validated.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Spec {
     Event(String),
@@ -140,10 +141,10 @@ pub(super) struct Task {
     pub(super) best_effort: bool,
 }
 
-/// Everything that is wrong with a job, by its parameter.
+/// All problems of a job's input, by parameter.
 #[derive(Default)]
 pub(super) struct Problems {
-    /// How the parameters are called: `job` or `patch`.
+    /// The name of the input: `job` or `patch`.
     under: &'static str,
     found: Vec<Problem>,
 }
@@ -170,7 +171,7 @@ impl Problems {
         }
     }
 
-    /// A text that must say something and not too much.
+    /// Checks a text that must not be empty or too long.
     pub(super) fn text(&mut self, field: &str, text: &str, most: usize) {
         if text.trim().is_empty() {
             self.add(field, "must not be empty");
@@ -181,10 +182,10 @@ impl Problems {
 }
 
 impl SpecInput {
-    /// The checked spec; `None` when something is wrong.
+    /// Validates the spec; `None` if it has problems.
     pub(super) fn check(&self, wrong: &mut Problems) -> Option<Spec> {
         let Some(mode) = self.mode else {
-            wrong.add("spec.mode", "say systemEvent or task");
+            wrong.add("spec.mode", "must be systemEvent or task");
             return None;
         };
         let task = [
@@ -198,19 +199,19 @@ impl SpecInput {
             ("spec.bestEffortDeliver", self.best_effort_deliver.is_some()),
         ];
         let (others, of) = match mode {
-            Mode::SystemEvent => (&task[..], "task"),
-            Mode::Task => (&[("spec.text", self.text.is_some())][..], "systemEvent"),
+            JobMode::SystemEvent => (&task[..], "task"),
+            JobMode::Task => (&[("spec.text", self.text.is_some())][..], "systemEvent"),
         };
         for (field, _) in others.iter().filter(|(_, given)| *given) {
             wrong.add(field, format!("belongs to mode {of}"));
         }
         match mode {
-            Mode::SystemEvent => {
+            JobMode::SystemEvent => {
                 let text = self.text.clone().unwrap_or_default();
                 wrong.text("spec.text", &text, MAX_TEXT);
                 Some(Spec::Event(text))
             }
-            Mode::Task => Some(Spec::Task(self.task(wrong))),
+            JobMode::Task => Some(Spec::Task(self.task(wrong))),
         }
     }
 
@@ -258,7 +259,7 @@ impl SpecInput {
         }
     }
 
-    /// This over what was there: of another mode it replaces it, otherwise only what it says.
+    /// Merges a change over the present spec; another mode replaces it entirely.
     pub(super) fn over(self, there: Self) -> Self {
         if self.mode.is_some() && self.mode != there.mode {
             return self;
@@ -278,7 +279,7 @@ impl SpecInput {
     }
 }
 
-/// Takes the plain fields of `input` over into a record.
+/// Applies the plain fields of `input` to a record.
 pub(super) fn take_over(record: &mut JobRecord, input: &JobInput, wrong: &mut Problems) {
     if let Some(name) = &input.name {
         wrong.text("name", name, MAX_NAME);
@@ -313,7 +314,7 @@ pub(super) fn take_over(record: &mut JobRecord, input: &JobInput, wrong: &mut Pr
     }
 }
 
-/// A kept job, understood.
+/// A stored job, parsed.
 #[derive(Debug, Clone)]
 pub(super) struct Job {
     pub(super) record: JobRecord,
@@ -336,13 +337,13 @@ impl Job {
     }
 
     pub(super) fn spec(&self) -> Result<Spec, ToolError> {
-        let damaged = || ToolError::internal("what this job does cannot be read");
+        let damaged = || ToolError::internal("the stored job is damaged");
         let input: SpecInput = serde_json::from_str(&self.record.spec).map_err(|_| damaged())?;
         input.check(&mut Problems::default()).ok_or_else(damaged)
     }
 }
 
-/// A job as it is shown.
+/// A job as shown to clients.
 pub(super) fn shown(record: &JobRecord, user: &TimeZone) -> CronJob {
     let schedule: Option<Schedule> = serde_json::from_str(&record.schedule).ok();
     let origin: Option<Origin> = serde_json::from_str(&record.origin).ok();
@@ -378,7 +379,7 @@ pub(super) fn shown(record: &JobRecord, user: &TimeZone) -> CronJob {
     }
 }
 
-/// A run as it is shown.
+/// A run as shown to clients.
 pub(super) fn run_shown(run: RunRecord) -> CronRun {
     let ended = run.ended.unwrap_or(run.claimed);
     CronRun {
@@ -396,7 +397,7 @@ pub(super) fn run_shown(run: RunRecord) -> CronRun {
     }
 }
 
-/// A fresh record of a job of `agent`, about which nothing is said yet.
+/// An empty record of a job of `agent`.
 pub(super) fn blank(id: String, agent: AgentId, maker: String, now: Timestamp) -> JobRecord {
     JobRecord {
         id,

@@ -1,12 +1,17 @@
-//! Jobs with a schedule: who is due, who runs, and what came of it.
+//! Scheduled jobs: which are due, running them, and what came of it.
 //!
-//! [`Cron::go_round`] looks at what is due and takes it up: the row of the instant is on disk before
-//! the run begins, and the run's id is the run id of its turn. So whatever a crash cuts off goes on
-//! where it was, and nothing is begun twice. A job runs with the rights of whoever made it, as they
-//! are then.
+//! `schedule` (pure arithmetic) knows when a job is due, in which time zone, across gaps and
+//! repeats of daylight saving. This crate claims due jobs: [`JobScheduler::go_round`] writes one row per
+//! job and due time (unique) before anything runs, and the row's id is the run id of its turn. So
+//! what a crash interrupts is resumed, and nothing starts twice.
 //!
-//! Time is the gateway's clock alone. A clock that is put forward is like time in which nobody was
-//! there; one that is put far back makes the jobs look for their next instant anew.
+//! - **Missed runs** are made up according to the job's policy, overlapping ones are skipped or
+//!   wait; both are visible rows.
+//! - **Rights**: a job runs with the rights of whoever created it, as they are at that time. A job
+//!   that was changed after untrusted text was read needs approval to send to a named recipient.
+//! - **Heartbeats** are jobs of the same scheduler, created from the settings.
+//! - **Time** is the gateway's clock alone. A clock set forward looks like time in which the
+//!   gateway was off; one set back by hours makes the jobs recalculate their next run.
 
 mod desk;
 mod heartbeat;
@@ -18,7 +23,7 @@ mod scheduler;
 #[cfg(test)]
 mod tests;
 
-pub use desk::{Asker, RunMode};
+pub use desk::{JobRequester, RunMode};
 pub use job::JobInput;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +31,7 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::tz::TimeZone;
 use manyhands_agent::Minds;
-use manyhands_agent_services::Kin;
+use manyhands_agent_services::SpawnedAgents;
 use manyhands_agent_services::job_delivery::{Deliver, Nowhere};
 use manyhands_core::{AgentId, Clock, ErrorCode, Ids, ToolError};
 use manyhands_host::LiveSettings;
@@ -36,14 +41,14 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// What the jobs of a gateway stand on.
-pub struct CronParts {
+/// Arguments of [`JobScheduler::new`].
+pub struct JobSchedulerParts {
     /// The stored jobs.
     pub records: Records,
-    /// There once the gateway is put together.
+    /// Set once the gateway is assembled.
     pub minds: Arc<OnceLock<Minds>>,
     /// Spawned agents.
-    pub kin: Arc<Kin>,
+    pub spawned_agents: Arc<SpawnedAgents>,
     /// The agents' workspaces.
     pub workspace: Workspace,
     /// The settings in force.
@@ -52,40 +57,40 @@ pub struct CronParts {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Ids,
-    /// Fires when the gateway is on its way down.
+    /// Cancelled when the gateway stops.
     pub stopping: CancellationToken,
 }
 
-/// The jobs of one gateway. Clones are the same.
+/// The jobs of one gateway. Clones share state.
 #[derive(Clone)]
-pub struct Cron {
+pub struct JobScheduler {
     inner: Arc<Inner>,
 }
 
 struct Inner {
     records: Records,
     minds: Arc<OnceLock<Minds>>,
-    kin: Arc<Kin>,
+    spawned_agents: Arc<SpawnedAgents>,
     workspace: Workspace,
     settings: LiveSettings,
     clock: Arc<dyn Clock>,
     ids: Ids,
     stopping: CancellationToken,
     deliver: OnceLock<Arc<dyn Deliver>>,
-    /// Something is due earlier than was thought, or a place is free.
+    /// Signals that something is due earlier than expected, or that a slot is free.
     wake: Notify,
-    /// How many runs of the schedule go on.
+    /// How many scheduled runs are in progress.
     going: AtomicUsize,
     tasks: TaskTracker,
 }
 
-impl Cron {
-    /// The jobs on `parts`.
-    pub fn new(parts: CronParts) -> Self {
+impl JobScheduler {
+    /// Creates the scheduler; it starts with [`go_round`](Self::go_round).
+    pub fn new(parts: JobSchedulerParts) -> Self {
         let inner = Inner {
             records: parts.records,
             minds: parts.minds,
-            kin: parts.kin,
+            spawned_agents: parts.spawned_agents,
             workspace: parts.workspace,
             settings: parts.settings,
             clock: parts.clock,
@@ -101,22 +106,22 @@ impl Cron {
         }
     }
 
-    /// Who takes words to chats; said once, before anything runs.
+    /// Sets the delivery to chats. Called once, before anything runs.
     pub fn delivers_by(&self, deliver: Arc<dyn Deliver>) {
         let _ = self.inner.deliver.set(deliver);
     }
 
-    /// Has a look at what is due now: the clock moved, or the settings changed.
+    /// Checks now what is due: the clock moved, or the settings changed.
     pub fn look(&self) {
         self.inner.wake.notify_one();
     }
 
-    /// Tells when jobs change, and when runs begin and end.
+    /// Notifies when jobs change, and when runs start and end.
     pub fn changes(&self) -> &Changes {
         self.inner.records.changes()
     }
 
-    /// Waits until no run goes on; the gateway must be stopping.
+    /// Waits until no run is in progress; the gateway must be stopping.
     pub async fn rest(&self) {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
@@ -135,7 +140,7 @@ impl Inner {
         there.unwrap_or_else(|| Arc::new(Nowhere))
     }
 
-    /// The zone of the user's clocks.
+    /// The user's time zone.
     fn zone(&self) -> TimeZone {
         manyhands_schedule::zone(self.settings.current().timezone.as_deref())
     }
@@ -148,6 +153,6 @@ impl Inner {
         let settings = self.settings.current();
         *agent == AgentId::main()
             || settings.agents.contains_key(agent)
-            || self.kin.settings(agent).is_some()
+            || self.spawned_agents.settings(agent).is_some()
     }
 }

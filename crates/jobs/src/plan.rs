@@ -1,61 +1,61 @@
-//! What is to be done about a job that is due: which instant runs, which are passed over, and when
-//! it is due next. Nothing here but arithmetic.
+//! Decides about a due job: which time runs, which are skipped, and when it is due next. Pure
+//! arithmetic.
 
 use jiff::tz::TimeZone;
 use manyhands_core::Timestamp;
 use manyhands_schedule::Schedule;
 use manyhands_store::{MissedRuns, Overlap};
 
-/// How late an instant may be and still count as on time.
+/// How late a run may be and still count as on time.
 pub(super) const ON_TIME_MS: i64 = 60_000;
-/// How many instants are counted one by one.
+/// How many times are counted one by one.
 const MAX_COUNT: usize = 10_000;
 
-/// What has to be known of a job.
+/// The facts about a due job.
 #[derive(Debug, Clone)]
 pub(super) struct Due<'a> {
     pub(super) schedule: &'a Schedule,
-    /// The instant it is due at.
+    /// The time it is due.
     pub(super) first: Timestamp,
     pub(super) missed: MissedRuns,
     pub(super) window_ms: i64,
     pub(super) overlap: Overlap,
-    /// When its last run began and ended.
+    /// Start and end of its last run.
     pub(super) last: Option<(Timestamp, Timestamp)>,
 }
 
-/// What is to be done.
+/// The decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plan {
-    pub(super) passed: Option<Passed>,
+pub(super) struct RunPlan {
+    pub(super) passed: Option<SkippedRuns>,
     pub(super) run: Option<Timestamp>,
     pub(super) next: Option<Timestamp>,
 }
 
-/// Instants in a row that are passed over.
+/// Consecutive times that are skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Passed {
+pub(super) struct SkippedRuns {
     pub(super) first: Timestamp,
     pub(super) last: Timestamp,
     pub(super) count: usize,
-    pub(super) why: Why,
+    pub(super) why: SkipReason,
 }
 
-/// Why instants are passed over.
+/// Why scheduled times were skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
-    /// Nobody was there.
+pub(super) enum SkipReason {
+    /// The scheduler was not running.
     Missed,
-    /// The run before still went on.
+    /// The previous run was still in progress.
     Overlap,
 }
 
-impl Passed {
-    /// The same for people.
+impl SkippedRuns {
+    /// A description for people.
     pub(super) fn words(&self) -> String {
         let why = match self.why {
-            Why::Missed => "missed: nothing ran jobs then",
-            Why::Overlap => "skipped: the run before was still going on",
+            SkipReason::Missed => "missed: the scheduler was not running",
+            SkipReason::Overlap => "skipped: the previous run was still running",
         };
         match self.count {
             0 | 1 => why.to_owned(),
@@ -70,15 +70,15 @@ impl Passed {
 }
 
 impl Due<'_> {
-    /// What is to be done at `now`.
-    pub(super) fn plan(&self, now: Timestamp, user: &TimeZone) -> Plan {
+    /// Decides at `now`.
+    pub(super) fn plan(&self, now: Timestamp, user: &TimeZone) -> RunPlan {
         match self.missed {
             MissedRuns::All => self.one_by_one(now, user),
             MissedRuns::Skip | MissedRuns::Once => self.only_last(now, user),
         }
     }
 
-    /// The last instant until `until`, of those from `from` on.
+    /// The last time up to `until`, of those from `from` on.
     fn last_of(&self, from: Timestamp, until: Timestamp, user: &TimeZone) -> Timestamp {
         let last = self.schedule.last_until(Timestamp(from.0 - 1), until, user);
         last.unwrap_or(from).max(from)
@@ -91,10 +91,16 @@ impl Due<'_> {
         during && self.overlap == Overlap::Skip
     }
 
-    fn passed(&self, first: Timestamp, last: Timestamp, why: Why, user: &TimeZone) -> Passed {
+    fn passed(
+        &self,
+        first: Timestamp,
+        last: Timestamp,
+        why: SkipReason,
+        user: &TimeZone,
+    ) -> SkippedRuns {
         let before = Timestamp(first.0 - 1);
         let found = self.schedule.between(before, last, MAX_COUNT + 1, user);
-        Passed {
+        SkippedRuns {
             first,
             last,
             count: found.len().max(1),
@@ -102,19 +108,21 @@ impl Due<'_> {
         }
     }
 
-    fn only_last(&self, now: Timestamp, user: &TimeZone) -> Plan {
+    fn only_last(&self, now: Timestamp, user: &TimeZone) -> RunPlan {
         let last = self.last_of(self.first, now, user);
         let late = match self.missed {
             MissedRuns::Skip => ON_TIME_MS,
             _ => self.window_ms.max(ON_TIME_MS),
         };
+        // After `now`, not after `last`: a job that slept for a day must not start once for every
+        // missed time.
         let next = self.schedule.next_after(now.max(last), user);
         let why = match self.is_overlapped(self.first) {
-            true => Why::Overlap,
-            false => Why::Missed,
+            true => SkipReason::Overlap,
+            false => SkipReason::Missed,
         };
         if self.is_overlapped(last) || now.0 - last.0 > late {
-            return Plan {
+            return RunPlan {
                 passed: Some(self.passed(self.first, last, why, user)),
                 run: None,
                 next,
@@ -124,19 +132,22 @@ impl Due<'_> {
             .schedule
             .last_until(Timestamp(self.first.0 - 1), Timestamp(last.0 - 1), user)
             .filter(|_| last > self.first);
-        Plan {
+        RunPlan {
             passed: before.map(|before| self.passed(self.first, before, why, user)),
             run: Some(last),
             next,
         }
     }
 
-    fn one_by_one(&self, now: Timestamp, user: &TimeZone) -> Plan {
+    fn one_by_one(&self, now: Timestamp, user: &TimeZone) -> RunPlan {
         let mut at = self.first;
+        // Older times are beyond the catch-up window and are skipped together, as one row.
         let oldest = Timestamp(now.0 - self.window_ms.max(ON_TIME_MS));
         let end = match self.last {
-            Some((_, ended)) if self.is_overlapped(at) => Some((ended.min(now), Why::Overlap)),
-            _ if at < oldest => Some((Timestamp(oldest.0 - 1), Why::Missed)),
+            Some((_, ended)) if self.is_overlapped(at) => {
+                Some((ended.min(now), SkipReason::Overlap))
+            }
+            _ if at < oldest => Some((Timestamp(oldest.0 - 1), SkipReason::Missed)),
             _ => None,
         };
         let mut passed = None;
@@ -148,7 +159,7 @@ impl Due<'_> {
                     at = next
                 }
                 next => {
-                    return Plan {
+                    return RunPlan {
                         passed,
                         run: None,
                         next,
@@ -156,7 +167,7 @@ impl Due<'_> {
                 }
             }
         }
-        Plan {
+        RunPlan {
             passed,
             run: Some(at),
             next: self.schedule.next_after(at, user),
@@ -197,7 +208,11 @@ mod tests {
         now: HOUR,
     };
 
-    type Expect = (Option<(i64, i64, usize, Why)>, Option<i64>, Option<i64>);
+    type Expect = (
+        Option<(i64, i64, usize, SkipReason)>,
+        Option<i64>,
+        Option<i64>,
+    );
 
     #[track_caller]
     fn check(schedule: &Schedule, case: Case, expect: Expect) {
@@ -238,13 +253,17 @@ mod tests {
         check(
             &hourly(),
             away(MissedRuns::Skip),
-            (Some((HOUR, 5 * HOUR, 5, Why::Missed)), None, Some(6 * HOUR)),
+            (
+                Some((HOUR, 5 * HOUR, 5, SkipReason::Missed)),
+                None,
+                Some(6 * HOUR),
+            ),
         );
         check(
             &hourly(),
             away(MissedRuns::Once),
             (
-                Some((HOUR, 4 * HOUR, 4, Why::Missed)),
+                Some((HOUR, 4 * HOUR, 4, SkipReason::Missed)),
                 Some(5 * HOUR),
                 Some(6 * HOUR),
             ),
@@ -263,7 +282,7 @@ mod tests {
             &hourly(),
             short(MissedRuns::All),
             (
-                Some((HOUR, 3 * HOUR, 3, Why::Missed)),
+                Some((HOUR, 3 * HOUR, 3, SkipReason::Missed)),
                 Some(4 * HOUR),
                 Some(5 * HOUR),
             ),
@@ -275,7 +294,11 @@ mod tests {
         check(
             &hourly(),
             too_late,
-            (Some((HOUR, 5 * HOUR, 5, Why::Missed)), None, Some(6 * HOUR)),
+            (
+                Some((HOUR, 5 * HOUR, 5, SkipReason::Missed)),
+                None,
+                Some(6 * HOUR),
+            ),
         );
     }
 
@@ -296,7 +319,7 @@ mod tests {
                 &hourly(),
                 long(missed, Overlap::Skip, after),
                 (
-                    Some((2 * HOUR, 3 * HOUR, 2, Why::Overlap)),
+                    Some((2 * HOUR, 3 * HOUR, 2, SkipReason::Overlap)),
                     None,
                     Some(4 * HOUR),
                 ),
@@ -306,7 +329,7 @@ mod tests {
             &hourly(),
             long(MissedRuns::Once, Overlap::Wait, after),
             (
-                Some((2 * HOUR, 2 * HOUR, 1, Why::Missed)),
+                Some((2 * HOUR, 2 * HOUR, 1, SkipReason::Missed)),
                 Some(3 * HOUR),
                 Some(4 * HOUR),
             ),
@@ -342,7 +365,7 @@ mod tests {
         check(
             &once,
             late,
-            (Some((HOUR, HOUR, 1, Why::Missed)), None, None),
+            (Some((HOUR, HOUR, 1, SkipReason::Missed)), None, None),
         );
     }
 
@@ -358,7 +381,7 @@ mod tests {
             &minutely,
             case,
             (
-                Some((HOUR, year - MINUTE, MAX_COUNT + 1, Why::Missed)),
+                Some((HOUR, year - MINUTE, MAX_COUNT + 1, SkipReason::Missed)),
                 Some(year),
                 Some(year + MINUTE),
             ),

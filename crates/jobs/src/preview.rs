@@ -1,21 +1,21 @@
-//! What a schedule comes to, before a job is made of it.
+//! Explains a schedule before a job is created from it.
 
 use jiff::tz::TimeZone;
 use manyhands_core::{Timestamp, ToolError};
 use manyhands_schedule::{Schedule, ScheduleInput};
 use manyhands_wire::{CronPreviewParams, CronPreviewResult};
 
-use super::Cron;
+use super::JobScheduler;
 use super::desk::first;
 
-/// How many instants are told unless said.
+/// The default number of times.
 const COUNT: u32 = 5;
-/// How many are told at most.
+/// The most times.
 const MAX_COUNT: u32 = 20;
 
-impl Cron {
-    /// The schedule in words, and its next instants. It is read as [`Cron::add`] reads it, except that
-    /// the asker may live by other clocks than the settings say.
+impl JobScheduler {
+    /// The schedule in words, and its next times. Parsed as in [`JobScheduler::add`], except that the
+    /// requester may be in another time zone than the settings say.
     pub fn preview(&self, asked: CronPreviewParams) -> Result<CronPreviewResult, ToolError> {
         let count = asked.count.unwrap_or(COUNT);
         if !(1..=MAX_COUNT).contains(&count) {

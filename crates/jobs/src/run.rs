@@ -1,9 +1,10 @@
-//! One run of a job: its turn, its words to a chat, its end.
+//! One run of a job: its turn, the delivery of the reply, its outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use manyhands_agent::{Input, Origin, SessionKey, TurnAnswer, TurnOutcome};
+use manyhands_agent_services::job_delivery::{DeliveryTarget, JobDelivery};
 use manyhands_agent_services::session_key;
 use manyhands_agent_services::job_delivery::{Delivered, Target};
 use manyhands_core::{CallRequest, ErrorCode, Timestamp, ToolError, contained};
@@ -13,23 +14,23 @@ use serde_json::json;
 use super::Inner;
 use super::job::{Job, Spec, Task};
 
-/// How much of an answer is kept with its run.
+/// How much of a reply is stored with its run.
 const SUMMARY: usize = 500;
-/// How much of an error is kept.
+/// How much of an error is stored.
 const MAX_ERROR: usize = 1_000;
 
-/// How long to wait before an end is kept that could not be.
+/// The delay before storing an outcome is retried.
 const BEFORE_NEXT_TRY: Duration = Duration::from_secs(5);
 
-/// How a run went.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Went {
+pub(super) struct RunOutcome {
     pub(super) state: RunState,
     pub(super) error: Option<String>,
     pub(super) summary: Option<String>,
 }
 
-impl Went {
+impl RunOutcome {
     pub(super) fn ok(summary: String) -> Self {
         Self {
             state: RunState::Ok,
@@ -55,7 +56,7 @@ impl Went {
     }
 }
 
-/// The beginning of a text, with a mark where it was cut.
+/// The beginning of a text, with an ellipsis if it was cut.
 pub(super) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -64,8 +65,8 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 impl Inner {
-    /// Does what a job says, and puts its end on record. Done again after a crash, it goes on with
-    /// the same turn. `lineage` are the sessions that wait for it.
+    /// Runs a job and records the outcome. Repeated after a crash, it resumes the same turn.
+    /// `lineage` are the sessions that wait for it.
     pub(super) async fn perform(self: &Arc<Self>, job: &Job, run: RunRecord, lineage: &[String]) {
         let work = contained(async {
             match job.record.kind {
@@ -75,25 +76,30 @@ impl Inner {
         });
         let went = match work.await.unwrap_or_else(|panicked| {
             let (job, reason) = (&job.record.id, &panicked.reason);
-            tracing::error!(job, reason, "internal error: a job panicked");
-            Ok(Went::failed(panicked.to_string()))
+            tracing::error!(
+                event = "job_panicked",
+                job,
+                reason,
+                "internal error: a job panicked"
+            );
+            Ok(RunOutcome::failed(panicked.to_string()))
         }) {
             Ok(went) => went,
-            // It is still on record as running, and goes on after the next start.
+            // The row still says running, so the run is resumed after the next start.
             Err(_) if self.stopping.is_cancelled() => return,
-            Err(error) => Went::failed(error.text()),
+            Err(error) => RunOutcome::failed(error.text()),
         };
-        // A job whose end is not on record would never be due again.
+        // A job with an open run is never due again, so the outcome must reach the disk.
         while let Err(error) = self.close(job, &run, &went).await {
-            tracing::error!(job = job.record.id, %error, "the end of a run could not be kept; it is tried again");
+            tracing::error!(event = "job_run_save_failed", job = job.record.id, %error, "failed to persist the outcome of a job run; will retry");
             tokio::select! {
-                () = self.stopping.cancelled() => return, // it goes on after the next start
+                () = self.stopping.cancelled() => return, // resumed after the next start
                 () = tokio::time::sleep(BEFORE_NEXT_TRY) => {}
             }
         }
     }
 
-    async fn close(&self, job: &Job, run: &RunRecord, went: &Went) -> Result<(), StoreError> {
+    async fn close(&self, job: &Job, run: &RunRecord, went: &RunOutcome) -> Result<(), StoreError> {
         let once = job.schedule.is_once();
         let ok = went.state == RunState::Ok;
         let end = RunEnd {
@@ -108,19 +114,20 @@ impl Inner {
         self.records.finish(&end).await?;
         if let (RunState::Error, Some(error)) = (went.state, &went.error) {
             tracing::warn!(
+                event = "job_failed",
                 job = job.record.id,
                 name = job.record.name,
                 error,
-                "a job failed"
+                "job failed"
             );
         }
         if job.record.kind == JobKind::Heartbeat {
-            self.mind_failures(job).await;
+            self.alert_on_failures(job).await;
         }
         Ok(())
     }
 
-    /// Closes a run that cannot go on.
+    /// Closes a run that cannot be resumed.
     pub(super) async fn interrupted(
         &self,
         run: &RunRecord,
@@ -129,7 +136,7 @@ impl Inner {
         let end = RunEnd {
             id: run.id.clone(),
             state: RunState::Error,
-            error: Some("interrupted: the gateway stopped before it could begin".to_owned()),
+            error: Some("interrupted: the gateway stopped before the run started".to_owned()),
             summary: None,
             at: now,
             once: true,
@@ -138,11 +145,11 @@ impl Inner {
         self.records.finish(&end).await.map(drop)
     }
 
-    /// The session in which a run speaks, and in whose name.
+    /// The session of a run, and its origin.
     fn session(&self, job: &Job, run: &RunRecord) -> Result<(SessionKey, Origin), ToolError> {
         let agent = &job.record.agent;
         let origin = Origin {
-            place: None, // what it says goes where the job says
+            place: None, // replies go to the target of the job
             job: Some(job.record.id.clone()),
             lineage: Vec::new(),
             ..job.origin.clone()
@@ -151,7 +158,8 @@ impl Inner {
             let caller = self.minds()?.caller(&origin)?;
             return Ok((session_key(&caller, agent, "main")?, origin));
         }
-        // Whoever gives a task wants it followed; whatever it may come from is remembered.
+        // The text of a task is an instruction of its creator and not data to be fenced; the taint
+        // of what it may come from is carried along.
         let origin = Origin {
             tainted: origin.taint(),
             trusted: true,
@@ -161,7 +169,7 @@ impl Inner {
         Ok((key, origin))
     }
 
-    /// Whether the turn of a run is on record.
+    /// Returns whether the turn of a run exists.
     pub(super) async fn was_sent(&self, job: &Job, run: &RunRecord) -> bool {
         let Ok(minds) = self.minds() else {
             return false;
@@ -171,12 +179,14 @@ impl Inner {
             JobKind::Heartbeat => Ok(SessionKey::heartbeat(&job.record.agent)),
         };
         match key {
+            // On a storage error assume that it exists: repeating a run is worse than leaving it to
+            // the next start.
             Ok(key) => minds.knows_run(&key, &run.id).await.unwrap_or(true),
             Err(_) => false,
         }
     }
 
-    /// The session of a job's event, which may be one that waits for it.
+    /// The session of an event job, which may be one that waits for it.
     pub(super) fn event_session(&self, job: &Job, run: &RunRecord) -> Option<SessionKey> {
         let is_event = matches!(job.spec(), Ok(Spec::Event(_)));
         let (key, _) = is_event.then(|| self.session(job, run).ok()).flatten()?;
@@ -188,7 +198,7 @@ impl Inner {
         job: &Job,
         run: &RunRecord,
         lineage: &[String],
-    ) -> Result<Went, ToolError> {
+    ) -> Result<RunOutcome, ToolError> {
         let (key, origin) = self.session(job, run)?;
         match job.spec()? {
             Spec::Event(text) => {
@@ -213,8 +223,8 @@ impl Inner {
                         Some(answer) => answer?,
                         None => {
                             self.minds()?.stop(&key);
-                            let error = format!("it took longer than timeoutSeconds ({seconds} s)");
-                            return Ok(Went::failed(error));
+                            let error = format!("timed out after timeoutSeconds ({seconds} s)");
+                            return Ok(RunOutcome::failed(error));
                         }
                     },
                 };
@@ -227,7 +237,8 @@ impl Inner {
         }
     }
 
-    /// Waits for an answer as long as the task may take, counted from its beginning.
+    /// Waits for a reply as long as the task's timeout allows, counted from the start of the run,
+    /// also across restarts.
     async fn within<T>(
         &self,
         run: &RunRecord,
@@ -239,7 +250,7 @@ impl Inner {
         tokio::time::timeout(left, asked).await.ok()
     }
 
-    /// Asks, by the run's own id: however often it is asked, it is one turn.
+    /// Starts the turn under the run's own id: however often it is called, there is one turn.
     pub(super) async fn ask(
         &self,
         key: &SessionKey,
@@ -253,8 +264,15 @@ impl Inner {
         asked.answer(&mut |_| {}).await
     }
 
-    fn target(&self, job: &Job, key: &SessionKey, task: Option<&Task>, origin: &Origin) -> Target {
-        // The session of a task is new: whoever talks to the agent is in another.
+    fn target(
+        &self,
+        job: &Job,
+        key: &SessionKey,
+        task: Option<&Task>,
+        origin: &Origin,
+    ) -> DeliveryTarget {
+        // A task has a new session of its own; the person to be told talks to the agent in another
+        // one.
         let session = match task {
             None => key.clone(),
             Some(_) => {
@@ -263,7 +281,7 @@ impl Inner {
                 main.unwrap_or_else(|_| SessionKey::main(&job.record.agent))
             }
         };
-        Target {
+        DeliveryTarget {
             channel: task.and_then(|task| task.channel.clone()),
             to: task.and_then(|task| task.to.clone()),
             session,
@@ -273,28 +291,28 @@ impl Inner {
         }
     }
 
-    /// Takes an answer to its chat, and says how the run went. With `must`, an answer that reaches
-    /// nobody is an error.
+    /// Delivers a reply and returns the outcome of the run. With `must`, an undelivered reply is an
+    /// error.
     async fn tell(
         &self,
         run: &RunRecord,
         answer: TurnAnswer,
-        to: Option<(Target, bool)>,
-    ) -> Result<Went, ToolError> {
+        to: Option<(DeliveryTarget, bool)>,
+    ) -> Result<RunOutcome, ToolError> {
         let text = match answer.end {
             TurnOutcome::Answered(text) => text,
-            TurnOutcome::Failed(error) => return Ok(Went::failed(error)),
-            TurnOutcome::Stopped => return Ok(Went::failed("somebody stopped its turn")),
+            TurnOutcome::Failed(error) => return Ok(RunOutcome::failed(error)),
+            TurnOutcome::Stopped => return Ok(RunOutcome::failed("its turn was stopped")),
         };
         let summary = cut(&text, SUMMARY);
         let Some((target, must)) = to else {
-            return Ok(Went::ok(summary));
+            return Ok(RunOutcome::ok(summary));
         };
         let (note, reached) = self.hand_over(target, &text, &run.id).await?;
         let summary = format!("{summary}\n[{note}]");
         Ok(match reached || !must {
-            true => Went::ok(summary),
-            false => Went {
+            true => RunOutcome::ok(summary),
+            false => RunOutcome {
                 state: RunState::Error,
                 error: Some(note),
                 summary: Some(summary),
@@ -302,23 +320,24 @@ impl Inner {
         })
     }
 
-    /// Gives a text to whoever takes it to a chat: what came of it in words, and whether it is on
-    /// its way.
+    /// Delivers a text. Returns a description for the run's summary, and whether it was delivered.
     pub(super) async fn hand_over(
         &self,
-        target: Target,
+        target: DeliveryTarget,
         text: &str,
         key: &str,
     ) -> Result<(String, bool), ToolError> {
         if text.trim().is_empty() {
-            return Ok(("not delivered: nothing was said".to_owned(), true));
+            return Ok(("not delivered: the reply was empty".to_owned(), true));
         }
+        // Untrusted text was read before the job was changed, so it may have chosen the recipient:
+        // sending needs the owner's approval.
         if target.asks && (target.channel.is_some() || target.to.is_some()) {
             return self.send_with_approval(&target, text, key).await;
         }
         match self.deliver().deliver(target, text, key).await {
-            Ok(Delivered::To(chat)) => Ok((format!("delivered to {chat}"), true)),
-            Ok(Delivered::NoChat) => Ok(("not delivered: no chat".to_owned(), false)),
+            Ok(JobDelivery::To(chat)) => Ok((format!("delivered to {chat}"), true)),
+            Ok(JobDelivery::NoChat) => Ok(("not delivered: no chat".to_owned(), false)),
             Err(error) if self.stopping.is_cancelled() => Err(error),
             Err(error) => Ok((format!("not delivered: {}", error.text()), false)),
         }
@@ -326,10 +345,11 @@ impl Inner {
 }
 
 impl Inner {
-    /// Sends an answer as the call of `gsv__Message` that it amounts to.
+    /// Sends a reply through the call of `gsv__Message` that it amounts to, so that rules and
+    /// approvals apply.
     async fn send_with_approval(
         &self,
-        target: &Target,
+        target: &DeliveryTarget,
         text: &str,
         key: &str,
     ) -> Result<(String, bool), ToolError> {
@@ -339,7 +359,7 @@ impl Inner {
         let caller = Arc::new(caller.through(target.origin.actor(agent)));
         let arguments = json!({ "text": text, "channel": target.channel, "to": target.to });
         let mut request = CallRequest::new("gsv__Message", arguments, caller);
-        request.id = key.parse().ok(); // performed again after a crash, it is the same message
+        request.id = key.parse().ok(); // idempotent: repeated after a crash it is the same message
         request.agent = agent.clone();
         request.taint = target.origin.tainted.clone();
         let minutes = self.settings.current().limits.approval_minutes;
@@ -352,7 +372,7 @@ impl Inner {
     }
 }
 
-/// A run by its record, as it is now.
+/// Returns a run as stored now.
 pub(super) async fn look_up(inner: &Inner, run: &str) -> Result<RunRecord, ToolError> {
     let found = inner.records.run(run).await?;
     found.ok_or_else(|| ToolError::new(ErrorCode::NotFound, "the job was removed while it ran"))

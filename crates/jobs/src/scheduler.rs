@@ -1,4 +1,4 @@
-//! The round: what is due is taken up, as many at once as there are places.
+//! The scheduler loop: claims due jobs and runs them, up to the configured concurrency.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,48 +10,48 @@ use manyhands_schedule::Schedule;
 use manyhands_store::{Claim, JobRecord, RunRecord, RunState, StoreError};
 
 use super::job::Job;
-use super::plan::{Due, Passed, Plan};
-use super::{Cron, Inner};
+use super::plan::{Due, RunPlan, SkippedRuns};
+use super::{Inner, JobScheduler};
 
-/// How often the clock is looked at: it may have been put forward, or the machine may have slept.
+/// How often the clock is checked: it may have been set forward, or the machine may have slept.
 const LOOK: Duration = Duration::from_secs(5);
-/// How long to wait after the records could not be read.
+/// The delay after a storage error.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// How many jobs are taken up in one transaction.
+/// The most jobs claimed in one transaction.
 const BATCH: usize = 64;
-/// A clock that is put back by less is waited for; by more, it was wrong before.
+/// A clock set back by less is waited out; one set back by more was wrong before.
 const CORRECTION_MS: i64 = 3 * 3_600_000;
-/// How many jobs are moved in one go after that.
+/// The most jobs rescheduled at once after that.
 const PAGE: u32 = 500;
-/// How often what is long over is removed, and how long it is kept.
+/// How often old runs are removed, and how long they are stored.
 const SWEEP_MS: i64 = 86_400_000;
 const KEPT_MS: i64 = 30 * 86_400_000;
 
-/// What the round remembers from look to look.
+/// State of the loop between rounds.
 #[derive(Default)]
-struct Memory {
-    /// The latest time that was seen.
+struct SchedulerState {
+    /// The latest time seen.
     latest: Option<Timestamp>,
-    /// When something is due next, as far as is known.
+    /// When something is due next, as far as known.
     next: Option<Timestamp>,
     swept: Option<Timestamp>,
-    /// The settings by which heartbeats were made.
+    /// The settings that the heartbeats were created from.
     settings: Option<Arc<Settings>>,
 }
 
-impl Cron {
-    /// Goes on with what was cut off, then takes up whatever is due, until the gateway stops.
+impl JobScheduler {
+    /// Resumes interrupted runs, then runs due jobs until the gateway stops.
     pub async fn go_round(self) {
         if let Err(error) = self.inner.recover().await {
-            tracing::error!(%error, "runs of jobs that were cut off could not be taken up again");
+            tracing::error!(event = "job_runs_resume_failed", %error, "failed to resume interrupted job runs");
         }
-        let mut memory = Memory::default();
+        let mut memory = SchedulerState::default();
         let mut look = true;
         while !self.inner.stopping.is_cancelled() {
             let (wait, failed) = match self.inner.round(&mut memory, look).await {
                 Ok(wait) => (wait, false),
                 Err(error) => {
-                    tracing::error!(%error, "jobs that are due could not be taken up");
+                    tracing::error!(event = "job_claim_failed", %error, retry_in = ?AFTER_FAILURE, "failed to claim due jobs; will retry");
                     (AFTER_FAILURE, true)
                 }
             };
@@ -66,15 +66,15 @@ impl Cron {
 }
 
 impl Inner {
-    /// Takes up what is due; how long until there is something to do. Without `look`, the records
-    /// are asked only when the time has come.
+    /// Runs what is due and returns the delay until the next round. Without `look`, the database is
+    /// read only when something is due.
     async fn round(
         self: &Arc<Self>,
-        memory: &mut Memory,
+        memory: &mut SchedulerState,
         look: bool,
     ) -> Result<Duration, StoreError> {
         let now = self.clock.now();
-        self.mind_the_clock(memory, now).await?;
+        self.handle_clock_change(memory, now).await?;
         if memory.swept.is_none_or(|last| now.0 - last.0 > SWEEP_MS) {
             memory.swept = Some(now);
             self.records.sweep(Timestamp(now.0 - KEPT_MS)).await?;
@@ -85,8 +85,8 @@ impl Inner {
         let settings = self.settings.current();
         let known = memory.settings.as_ref();
         if !known.is_some_and(|known| Arc::ptr_eq(known, &settings)) {
-            self.mind_the_zone().await?;
-            self.keep_heartbeats().await?;
+            self.handle_zone_change().await?;
+            self.sync_heartbeats().await?;
             memory.settings = Some(settings.clone());
         }
         if !settings.cron.enabled {
@@ -95,7 +95,7 @@ impl Inner {
         }
         self.take_up(now).await?;
         memory.next = match self.is_full() {
-            true => None, // whoever ends says so
+            true => None, // a finished run wakes the loop
             false => self.records.next_due().await?,
         };
         Ok(memory
@@ -112,7 +112,7 @@ impl Inner {
         self.places() == 0
     }
 
-    /// Takes up jobs as long as some are due and there are places.
+    /// Claims and starts jobs while some are due and slots are free.
     async fn take_up(self: &Arc<Self>, now: Timestamp) -> Result<(), StoreError> {
         loop {
             let places = self.places().min(BATCH);
@@ -130,7 +130,7 @@ impl Inner {
         }
     }
 
-    /// Puts on record what is to be done about jobs that are due; the runs that are to begin.
+    /// Claims due jobs and returns the runs to start.
     pub(super) async fn claim(
         &self,
         due: Vec<JobRecord>,
@@ -149,7 +149,7 @@ impl Inner {
                     jobs.push(Some(job));
                 }
                 Err(error) => {
-                    tracing::error!(job = id, %error, "a job is switched off");
+                    tracing::error!(event = "job_disabled", job = id, %error, "job disabled: its record is damaged");
                     claims.push(Claim {
                         job: id,
                         expected: first,
@@ -162,6 +162,8 @@ impl Inner {
             }
         }
         let runs: Vec<Option<RunRecord>> = claims.iter().map(|claim| claim.run.clone()).collect();
+        // One transaction: the next due time moves and the row of the run appears together.
+        // `expected` makes it a compare-and-set, so two processes cannot claim the same time.
         let begun = self.records.claim(claims).await?;
         let all = jobs.into_iter().zip(runs).zip(begun);
         let begun = all.filter(|(_, begun)| *begun);
@@ -170,7 +172,7 @@ impl Inner {
             .collect())
     }
 
-    fn plan(&self, job: &Job, first: Timestamp, now: Timestamp) -> Plan {
+    fn plan(&self, job: &Job, first: Timestamp, now: Timestamp) -> RunPlan {
         let record = &job.record;
         let last = record
             .last_run
@@ -187,8 +189,8 @@ impl Inner {
         due.plan(now, &self.zone())
     }
 
-    fn claim_of(&self, job: &JobRecord, first: Timestamp, now: Timestamp, plan: Plan) -> Claim {
-        let Plan { passed, run, next } = plan;
+    fn claim_of(&self, job: &JobRecord, first: Timestamp, now: Timestamp, plan: RunPlan) -> Claim {
+        let RunPlan { passed, run, next } = plan;
         Claim {
             job: job.id.clone(),
             expected: first,
@@ -201,7 +203,7 @@ impl Inner {
         }
     }
 
-    /// A run of a job for an instant, begun now.
+    /// A run of a job for a time, starting now.
     pub(super) fn new_run(&self, job: &JobRecord, at: Timestamp, now: Timestamp) -> RunRecord {
         RunRecord {
             id: self.ids.next::<uuid::Uuid>().to_string(),
@@ -223,7 +225,7 @@ impl Inner {
     fn passed(
         &self,
         job: &JobRecord,
-        passed: &Passed,
+        passed: &SkippedRuns,
         now: Timestamp,
         next: Option<Timestamp>,
     ) -> RunRecord {
@@ -239,19 +241,21 @@ impl Inner {
         }
     }
 
-    /// Begins a run, and looks for the next when it has ended.
+    /// Starts a run; the slot it frees at the end wakes the loop.
     fn begin(self: &Arc<Self>, job: Job, run: RunRecord) {
+        // Counted before the task is spawned, or the loop could start more runs than there are
+        // slots.
         self.going.fetch_add(1, Ordering::SeqCst);
         let this = self.clone();
         self.tasks.spawn(async move {
-            let place = Place(this.clone());
+            let place = RunSlot(this.clone());
             this.perform(&job, run, &[]).await;
             drop(place);
         });
     }
 
-    /// Goes on with every run that a stop or a crash cut off. One that had not come to its turn,
-    /// and is too old by now, is over.
+    /// Resumes every run that a stop or crash interrupted. One that had not reached its turn and is
+    /// too old by now is closed.
     async fn recover(self: &Arc<Self>) -> Result<(), StoreError> {
         let now = self.clock.now();
         for run in self.records.open_runs().await? {
@@ -267,15 +271,19 @@ impl Inner {
         Ok(())
     }
 
-    /// Whether nobody was told of a run, and it is too late to begin with it.
+    /// Returns whether a run never reached its turn and is too old to start.
     async fn is_stale(&self, job: &Job, run: &RunRecord, now: Timestamp) -> bool {
         let age = now.0.saturating_sub(run.claimed.0);
         age > job.record.window_ms && !self.was_sent(job, run).await
     }
 
-    /// A clock that was put far back: whatever is due by the clock as it was looks for its next
-    /// instant anew. What has its row does not run again.
-    async fn mind_the_clock(&self, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
+    /// Handles a clock that was set far back: jobs due by the old clock are rescheduled. What
+    /// already has its row does not run again.
+    async fn handle_clock_change(
+        &self,
+        memory: &mut SchedulerState,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let before = match memory.latest {
             Some(latest) => Some(latest),
             None => self.records.last_claim().await?,
@@ -284,15 +292,15 @@ impl Inner {
         let Some(before) = before.filter(|before| before.0 - now.0 > CORRECTION_MS) else {
             return Ok(());
         };
-        tracing::warn!(from = %before.rfc3339(), to = %now.rfc3339(), "the clock was put back; jobs look for their next run anew");
+        tracing::warn!(event = "clock_moved_back", from = %before.rfc3339(), to = %now.rfc3339(), "the system clock was set back; recalculating the next run of every job");
         memory.next = None;
         self.wake.notify_one();
-        self.look_anew(now, |_, next, seen| next < seen).await
+        self.reschedule(now, |_, next, seen| next < seen).await
     }
 
-    /// Another zone of the user's, also one that changed while nothing ran: jobs that go by it look
-    /// for their next instant anew.
-    async fn mind_the_zone(&self) -> Result<(), StoreError> {
+    /// Handles another time zone of the user, also one changed while the gateway was off: jobs in
+    /// that zone are rescheduled.
+    async fn handle_zone_change(&self) -> Result<(), StoreError> {
         let zone = self.zone();
         let name = zone.iana_name().unwrap_or("UTC");
         let before = self.records.note("zone", name).await?;
@@ -301,12 +309,12 @@ impl Inner {
         }
         let by_user = |job: &Job| matches!(&job.schedule, Schedule::Cron { tz: None, .. });
         let now = self.clock.now();
-        self.look_anew(now, |job, _, _| by_user(job)).await
+        self.reschedule(now, |job, _, _| by_user(job)).await
     }
 
-    /// Moves jobs that are not due yet to their next instant, where `wanted` says so of the job,
-    /// that instant and the one it had.
-    async fn look_anew(
+    /// Reschedules jobs that are not due yet, where `wanted` accepts the job, the new time and the
+    /// old one.
+    async fn reschedule(
         &self,
         now: Timestamp,
         wanted: impl Fn(&Job, Timestamp, Timestamp) -> bool,
@@ -333,10 +341,10 @@ impl Inner {
     }
 }
 
-/// A place among those that run; free again when it is dropped.
-struct Place(Arc<Inner>);
+/// A run slot, freed on drop.
+struct RunSlot(Arc<Inner>);
 
-impl Drop for Place {
+impl Drop for RunSlot {
     fn drop(&mut self) {
         self.0.going.fetch_sub(1, Ordering::SeqCst);
         self.0.wake.notify_one();

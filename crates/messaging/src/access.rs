@@ -1,4 +1,4 @@
-//! Who may speak to agents in chats, and what agents may do for them.
+//! Who may talk to agents in chats, and with which rights.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use manyhands_config::{Channel, DmPolicy, DmScope, GroupPolicy, Settings};
 use manyhands_core::{Caller, ChatRef, Pattern, Principal, Rights, Role};
 use manyhands_store::{SenderRow, SenderState};
 
-/// The name under which the owner's own senders are linked.
+/// The identity link name of the owner's own senders.
 const OWNER: &str = "owner";
 
-/// Those whom the owner decided about.
+/// Senders that the owner approved or rejected.
 #[derive(Debug, Default, Clone)]
-pub struct Known(BTreeMap<(String, String), (SenderState, bool)>);
+pub struct KnownSenders(BTreeMap<(String, String), (SenderState, bool)>);
 
-impl Known {
+impl KnownSenders {
     pub fn of(rows: &[SenderRow]) -> Self {
         let entry = |row: &SenderRow| {
             let key = (row.channel.clone(), row.id.clone());
@@ -23,7 +23,7 @@ impl Known {
         Self(rows.iter().map(entry).collect())
     }
 
-    /// Those who are the owner.
+    /// The senders that are the owner.
     pub fn owners(&self) -> impl Iterator<Item = (&str, &str)> {
         let owners = self
             .0
@@ -38,19 +38,19 @@ impl Known {
     }
 }
 
-/// How a message is received.
+/// How a message is treated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reception {
-    /// It is heard.
+    /// It is processed.
     Welcome,
-    /// They are told how to become known.
+    /// The sender is told how to pair.
     Stranger,
-    /// It is passed over; this is why.
+    /// It is ignored, for this reason.
     Ignored(&'static str),
 }
 
-/// Whether somebody is the owner.
-fn is_owner(settings: &Settings, known: &Known, channel: &str, sender: &str) -> bool {
+/// Returns whether a sender is the owner.
+fn is_owner(settings: &Settings, known: &KnownSenders, channel: &str, sender: &str) -> bool {
     let how = Addressing {
         scope: DmScope::Main,
         links: &settings.sessions.identity_links,
@@ -59,7 +59,7 @@ fn is_owner(settings: &Settings, known: &Known, channel: &str, sender: &str) -> 
         || known.get(channel, sender) == Some((SenderState::Approved, true))
 }
 
-/// Whether a name of the settings means somebody: their id, or `@` and their handle.
+/// Returns whether a name in the settings denotes a sender: their id, or `@` plus their handle.
 fn means(name: &str, sender: &str, handle: Option<&str>) -> bool {
     match name.strip_prefix('@') {
         Some(named) => handle.is_some_and(|handle| handle.eq_ignore_ascii_case(named)),
@@ -70,7 +70,7 @@ fn means(name: &str, sender: &str, handle: Option<&str>) -> bool {
 fn may_write(
     settings: &Settings,
     channel: &Channel,
-    known: &Known,
+    known: &KnownSenders,
     place: &ChatRef,
     sender: &str,
 ) -> Result<(), Reception> {
@@ -79,7 +79,7 @@ fn may_write(
         return Ok(());
     }
     if decided == Some(SenderState::Rejected) {
-        return Err(Reception::Ignored("the owner rejected them"));
+        return Err(Reception::Ignored("the owner rejected this sender"));
     }
     let handle = place.sender_handle.as_deref();
     let mut listed = channel.allow_from.iter();
@@ -91,50 +91,51 @@ fn may_write(
     }
     Err(match channel.dm {
         DmPolicy::Pairing => Reception::Stranger,
-        _ => Reception::Ignored("they are not on the list"),
+        _ => Reception::Ignored("the sender is not on the allow list"),
     })
 }
 
-/// How what somebody says in `place` is received; `called` is whether it calls us.
+/// Decides how a message in `place` is treated; `called` says whether it mentions the bot.
 pub fn reception(
     settings: &Settings,
-    known: &Known,
+    known: &KnownSenders,
     place: &ChatRef,
     from_bot: bool,
     called: bool,
 ) -> Reception {
     let Some(channel) = settings.channels.get(&place.channel) else {
-        return Reception::Ignored("there is no such channel");
+        return Reception::Ignored("unknown channel");
     };
     if from_bot {
-        return Reception::Ignored("a program wrote it");
+        return Reception::Ignored("the sender is a bot");
     }
     let Some(sender) = place.sender.as_deref() else {
-        return Reception::Ignored("nobody is named as its sender");
+        return Reception::Ignored("the message has no sender");
     };
     let may = may_write(settings, channel, known, place, sender);
     if !place.is_shared() {
         return may.err().unwrap_or(Reception::Welcome);
     }
     let listed = channel.allow_groups.contains(&place.chat);
-    let rejected = Reception::Ignored("the owner rejected them");
+    let rejected = Reception::Ignored("the owner rejected this sender");
     match channel.groups {
-        GroupPolicy::Off => Reception::Ignored("groups are switched off"),
+        GroupPolicy::Off => Reception::Ignored("groups are disabled"),
         _ if may == Err(rejected.clone()) => rejected,
         GroupPolicy::All if listed => Reception::Welcome,
-        _ if !called => Reception::Ignored("it does not call us"),
+        _ if !called => Reception::Ignored("the bot was not mentioned"),
         GroupPolicy::Members if listed => Reception::Welcome,
         GroupPolicy::All | GroupPolicy::Members => {
             Reception::Ignored("the group is not in allow_groups")
         }
         GroupPolicy::Mention if may.is_ok() => Reception::Welcome,
-        // Nobody is paired before the eyes of a group.
-        GroupPolicy::Mention => Reception::Ignored("the owner does not know them"),
+        // No pairing in groups: everyone there would see the code.
+        GroupPolicy::Mention => Reception::Ignored("the sender is not paired"),
     }
 }
 
-/// Whoever says something in `place`, with the rights they have now; none when they may not speak.
-pub fn caller(settings: &Settings, known: &Known, place: &ChatRef) -> Option<Caller> {
+/// The caller for a message in `place`, with its present rights; `None` if the sender may not talk
+/// to agents.
+pub fn caller(settings: &Settings, known: &KnownSenders, place: &ChatRef) -> Option<Caller> {
     let sender = place.sender.as_deref()?;
     let channel = settings.channels.get(&place.channel)?;
     if reception(settings, known, place, false, true) != Reception::Welcome {
@@ -192,19 +193,19 @@ mod tests {
         }
     }
 
-    fn known(entries: &[(&str, SenderState, bool)]) -> Known {
+    fn known(entries: &[(&str, SenderState, bool)]) -> KnownSenders {
         let entry = |(id, state, owner): &(&str, SenderState, bool)| {
             let key = ("telegram".to_owned(), (*id).to_owned());
             (key, (*state, *owner))
         };
-        Known(entries.iter().map(entry).collect())
+        KnownSenders(entries.iter().map(entry).collect())
     }
 
     #[test]
     fn unknown_people_reach_nothing_until_they_are_known() {
-        let nobody = Known::default();
+        let nobody = KnownSenders::default();
         let plain = Settings::default();
-        let receive = |settings: &Settings, known: &Known, place: &ChatRef| {
+        let receive = |settings: &Settings, known: &KnownSenders, place: &ChatRef| {
             reception(settings, known, place, false, true)
         };
         let ada = from("42", Some("Ada"));
@@ -281,7 +282,7 @@ mod tests {
             s.channels.telegram.senders.insert("@bo".to_owned(), bash);
             s.channels.telegram.dm = DmPolicy::Open;
         });
-        let nobody = Known::default();
+        let nobody = KnownSenders::default();
         let owner = caller(&linked, &nobody, &from("1", None)).unwrap();
         assert!(owner.is_owner());
         assert_eq!(owner.key(), "person:telegram:1");

@@ -1,4 +1,4 @@
-//! Accounts on platforms, made from the settings and the vault.
+//! Creates the channels of accounts from the settings and the vault.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use url::Url;
 
 use super::Chats;
 
-/// What a channel is made from.
+/// What a channel is created from.
 pub(super) struct Making<'a> {
     pub(super) settings: &'a Settings,
     pub(super) vault: &'a Vault,
@@ -21,7 +21,7 @@ pub(super) struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// The channel of an account; the error says what is missing and how to set it.
+    /// Creates the channel of an account. The error names the missing setting and the remedy.
     pub(super) async fn make(
         &self,
         channel: &str,
@@ -32,7 +32,7 @@ impl Making<'_> {
         let secret = async |key: &str, said: &Option<String>| -> Result<Secret, String> {
             let said = said.as_deref().and_then(|said| said.strip_prefix("vault:"));
             let Some(named) = said else {
-                let how = format!("`manyhands channel login {channel}` asks for it");
+                let how = format!("set it with `manyhands channel login {channel}`");
                 return Err(format!("{} is not set; {how}", at(key)));
             };
             let found = self.vault.get(named).await.map_err(|e| e.to_string())?;
@@ -127,7 +127,7 @@ impl Making<'_> {
         })
     }
 
-    /// Where the platform calls us.
+    /// The webhook URL.
     fn hook(&self, channel: &str, name: &str) -> Result<Url, String> {
         let public = self.settings.public_url.as_deref().ok_or(
             "public_url is not set: a webhook needs an address at which the platform reaches the gateway",
@@ -138,7 +138,7 @@ impl Making<'_> {
 }
 
 impl Chats {
-    /// Who an account is on its platform; the error says why it is not let in.
+    /// Returns the bot identity of an account, or why the platform rejects it.
     pub async fn try_account(
         &self,
         channel: &str,
@@ -148,7 +148,7 @@ impl Chats {
         let wrong = |why: String| ToolError::new(ErrorCode::InvalidArguments, why);
         let made = self.make(channel, account, own).await.map_err(wrong)?;
         made.me().await.map_err(|error| {
-            let message = format!("{channel} does not let us in: {error}");
+            let message = format!("{channel} rejected the credentials: {error}");
             ToolError::new(ErrorCode::Failed, message)
         })
     }

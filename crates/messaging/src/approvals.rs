@@ -1,4 +1,4 @@
-//! Questions to the owner, as buttons in a chat.
+//! Approval requests to the owner, as buttons in a chat.
 
 use manyhands_agent::SessionKey;
 use manyhands_channels::{Button, Inbound, InboundEvent, OutgoingContent, OutgoingMessage};
@@ -7,18 +7,18 @@ use manyhands_store::{InboxState, Promise};
 use serde_json::Value;
 
 use super::Chats;
-use super::say::{Words, row};
+use super::say::{OutgoingText, row};
 
-/// How much of the arguments is shown; the whole is on the page and the command line.
+/// How much of the arguments is shown; all of them are on the page and the command line.
 const SHOWN: usize = 3_000;
-/// How the data of our buttons begins.
+/// Prefixes of our button data.
 const ONCE: &str = "approve:";
 const CONVERSATION: &str = "conversation:";
 const ALWAYS: &str = "always:";
 const DENY: &str = "deny:";
 
 impl Chats {
-    /// Asks the owner whether a call may run: where they write, or where the turn is.
+    /// Asks the owner to approve a call, in the chat where they write or where the turn runs.
     pub(super) async fn ask_owner(
         &self,
         promise: &Promise,
@@ -34,12 +34,12 @@ impl Chats {
         };
         let key = format!("ask:{approval}");
         let Some(place) = place else {
-            let text = "This needs my owner's approval, which they give on their own machine.";
-            let rows = self.rows(Words::new(&promise.place, text, &key))?;
+            let text = "This needs my owner's approval, which they give on their own device.";
+            let rows = self.rows(OutgoingText::new(&promise.place, text, &key))?;
             return self.put(&rows).await.map(drop);
         };
         if !by_owner {
-            self.say_it_waits(promise).await?;
+            self.announce_wait(promise).await?;
         }
         let whole = serde_json::to_string_pretty(arguments).unwrap_or_default();
         let mut shown: String = whole.chars().take(SHOWN).collect();
@@ -63,30 +63,31 @@ impl Chats {
                 Vec::new()
             }
         };
-        let words = Words {
+        let words = OutgoingText {
             buttons,
             session: Some(promise.session_key.clone()),
-            ..Words::new(&place, &text, &key)
+            ..OutgoingText::new(&place, &text, &key)
         };
         let rows = self.rows(words)?;
         self.put(&rows).await.map(drop)
     }
 
-    /// Tells whoever asked, once in a turn, that the owner is asked. What exactly is theirs alone: others
-    /// may read along here.
-    async fn say_it_waits(&self, promise: &Promise) -> Result<(), ToolError> {
+    /// Tells the requester, once per turn, that the owner was asked. The details go to the owner
+    /// only, since others may read along here.
+    async fn announce_wait(&self, promise: &Promise) -> Result<(), ToolError> {
         let text = "This needs my owner's approval. I have asked them and will answer here once they decide.";
         let key = format!("waits:{}:{}", promise.session_key, promise.run_id);
-        let words = Words {
+        let words = OutgoingText {
             reply_to: super::intake::answers(&promise.place),
             session: Some(promise.session_key.clone()),
-            ..Words::new(&promise.place, text, &key)
+            ..OutgoingText::new(&promise.place, text, &key)
         };
         let rows = self.rows(words)?;
         self.put(&rows).await.map(drop)
     }
 
-    /// What the owner should know before deciding: what was read before, and what "always" would add.
+    /// What the owner should know before deciding: untrusted text read before, and the rule that
+    /// "always" would add.
     async fn about(&self, approval: ApprovalId) -> String {
         let now = self.0.clock.now();
         let Ok(Some(asked)) = self.0.store.approvals().get(approval, now).await else {
@@ -104,7 +105,7 @@ impl Chats {
         text
     }
 
-    /// Where the owner writes directly, the latest known first.
+    /// The owner's direct chats, most recent first.
     pub(super) async fn owners_chats(&self) -> Result<Vec<ChatRef>, ToolError> {
         let settings = self.0.settings.current();
         let known = self.0.known.load_full();
@@ -122,18 +123,23 @@ impl Chats {
         Ok(last.into_iter().chain(paired).filter(is_owners).collect())
     }
 
-    /// A button was pressed.
+    /// Handles a pressed button.
     pub(super) async fn take_button(
         &self,
         inbound: &Inbound,
         data: &str,
-    ) -> Result<super::intake::End, ToolError> {
-        use super::intake::End;
+    ) -> Result<super::intake::IntakeOutcome, ToolError> {
+        use super::intake::IntakeOutcome;
         let settings = self.0.settings.current();
         let known = self.0.known.load_full();
-        let ignored = |why: &str| Ok(End::Settled(InboxState::Ignored, Some(why.to_owned())));
+        let ignored = |why: &str| {
+            Ok(IntakeOutcome::Settled(
+                InboxState::Ignored,
+                Some(why.to_owned()),
+            ))
+        };
         let Some(caller) = super::caller_of(&settings, &known, &inbound.place) else {
-            return ignored("they may not speak");
+            return ignored("the sender is not allowed to decide");
         };
         let commands = [
             (ONCE, "/approve", ""),
@@ -147,13 +153,13 @@ impl Chats {
             Some(format!("{command} {id}{scope}"))
         });
         let Some(command) = command else {
-            return ignored("the button is not ours");
+            return ignored("unknown button");
         };
         let minds = self.minds()?;
         let key = SessionKey::main(&super::agent_for(&settings, &inbound.place));
         let reply = minds.command(&key, &command, &caller).await?;
         let Some(reply) = reply else {
-            return ignored("the button is not ours");
+            return ignored("unknown button");
         };
         let word = reply
             .error
@@ -164,9 +170,9 @@ impl Chats {
             && let InboundEvent::Button { .. } = inbound.what
             && let Err(error) = channel.pressed(inbound, &word).await
         {
-            tracing::debug!(%error, "the platform was not told that a button was heard");
+            tracing::debug!(event = "button_ack_failed", %error, "failed to acknowledge a pressed button to the platform");
         }
-        // Where no message can be changed, the word has been said already.
+        // Where messages cannot be edited, the reply was already sent as a new message.
         let edits = channel.is_some_and(|channel| channel.abilities().edits);
         if reply.error.is_none()
             && edits
@@ -185,7 +191,7 @@ impl Chats {
             let key = format!("pressed:{}", inbound.event);
             self.put(&[row(&settled, key, None)?]).await?;
         }
-        Ok(End::Settled(InboxState::Done, reply.error))
+        Ok(IntakeOutcome::Settled(InboxState::Done, reply.error))
     }
 }
 

@@ -1,7 +1,7 @@
-//! Services that a bridge carries: a program of the owner's, at the other end of a socket.
+//! Services behind a bridge: a program of the owner's at the other end of a socket.
 //!
-//! What a bridge tells is kept and answered like what any platform tells. What it is given counts as
-//! sent when it says so; a bridge that does not know how to say so is believed.
+//! Messages from a bridge are stored and answered like those of any platform. A message to it
+//! counts as sent when the bridge reports so; a bridge that cannot report is trusted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -20,7 +20,7 @@ use manyhands_channels::{
 };
 use manyhands_core::{ArtifactId, ChatRef, PeerKind};
 use manyhands_guard::{Egress, FetchLimits, Method, Request};
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_wire::{
     BridgeMedia, BridgeMediaKind, BridgeOutgoing, BridgePeer, BridgePeerKind, ChannelOutboundEvent,
     ChannelSentParams, ChannelTypingEvent, Payload,
@@ -34,27 +34,27 @@ use super::Inner;
 
 /// The longest text of one message, in characters.
 const TEXT: usize = 4_000;
-/// The largest file that a bridge is given.
+/// The largest file sent to a bridge.
 const FILE_BYTES: u64 = 16 * 1024 * 1024;
-/// How long something waits for a bridge that is not there before others have their turn.
+/// How long a message waits for a bridge that is not connected before others get their turn.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a bridge may take to say what became of something.
+/// How long a bridge may take to report delivery.
 const SAYS_WITHIN: Duration = Duration::from_secs(60);
-/// How long a bridge that does not read may hold something up.
+/// How long a bridge that does not read may block a message.
 const TAKES_WITHIN: Duration = Duration::from_secs(30);
-/// How long a file may take that a message names by its address.
+/// The longest time for fetching a file that a message names by URL.
 const FETCHED_WITHIN: Duration = Duration::from_secs(60);
 
-/// How files of messages are named: those that came with the message, and those that are elsewhere.
+/// Prefixes of media references: stored here, or to be fetched.
 pub(super) const HERE: &str = "here:";
 pub(super) const ELSEWHERE: &str = "elsewhere:";
 
-/// The places of bridges: one for each account.
+/// The connection slots of bridges, one per account.
 #[derive(Default)]
 pub(super) struct Seats(Mutex<BTreeMap<(String, String), Arc<Seat>>>);
 
 impl Seats {
-    /// The place of an account, which must exist.
+    /// Returns the slot of an account, which must exist.
     pub(super) fn of(&self, channel: &str, account: &str) -> Arc<Seat> {
         let mut seats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (channel.to_owned(), account.to_owned());
@@ -62,7 +62,7 @@ impl Seats {
     }
 }
 
-/// Where a bridge sits, or does not.
+/// The connection slot of one bridge.
 pub struct Seat(watch::Sender<Option<Arc<Seated>>>);
 
 impl Default for Seat {
@@ -71,17 +71,17 @@ impl Default for Seat {
     }
 }
 
-/// A bridge that is connected.
+/// A connected bridge.
 pub struct Seated {
     outbox: mpsc::Sender<Frame>,
-    /// Whether it says what became of what it was given.
+    /// Whether it reports delivery.
     says: bool,
     gone: CancellationToken,
     waiting: Mutex<HashMap<String, oneshot::Sender<ChannelSentParams>>>,
 }
 
 impl Seat {
-    /// Sits down; whoever sat there goes.
+    /// Takes the slot; a previous connection is closed.
     pub fn sit(&self, outbox: mpsc::Sender<Frame>, says: bool) -> Arc<Seated> {
         let new = Arc::new(Seated {
             outbox,
@@ -89,16 +89,18 @@ impl Seat {
             gone: CancellationToken::new(),
             waiting: Mutex::default(),
         });
+        // The newer connection wins: the older one may be half open after a network change.
         if let Some(before) = self.0.send_replace(Some(new.clone())) {
             before.gone.cancel();
         }
         new
     }
 
-    /// Stands up, unless somebody else sits there by now.
+    /// Leaves the slot, unless a newer connection has it.
     pub fn rise(&self, who: &Arc<Seated>) {
         who.gone.cancel();
         self.0.send_if_modified(|now| {
+            // A late disconnect of a replaced connection must not free its successor's slot.
             let same = now.as_ref().is_some_and(|now| Arc::ptr_eq(now, who));
             if same {
                 *now = None;
@@ -107,7 +109,7 @@ impl Seat {
         });
     }
 
-    /// Whoever sits there, as soon as somebody does.
+    /// Waits for a connected bridge.
     async fn somebody(&self) -> Option<Arc<Seated>> {
         let mut now = self.0.subscribe();
         let there = timeout(PATIENCE, now.wait_for(Option::is_some)).await;
@@ -116,12 +118,12 @@ impl Seat {
 }
 
 impl Seated {
-    /// Ends when it has to go.
+    /// Waits until the connection must close.
     pub async fn gone(&self) {
         self.gone.cancelled().await;
     }
 
-    /// Takes what it says of something it was given; whether anybody waited for it.
+    /// Accepts a delivery report. Returns whether anyone waited for it.
     pub fn said(&self, sent: ChannelSentParams) -> bool {
         let waits = self.waiting().remove(&sent.id);
         waits.is_some_and(|waits| waits.send(sent).is_ok())
@@ -133,21 +135,23 @@ impl Seated {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives it something to send, and hears what became of it.
+    /// Sends a message and waits for the delivery report.
     async fn give(&self, event: &ChannelOutboundEvent) -> Result<SendReceipt, SendError> {
         let later = |why: &str| SendError::Later {
             after: Some(Duration::from_secs(1)),
             why: why.to_owned(),
         };
         let (tell, told) = oneshot::channel();
+        // Registered before sending, since the report may arrive at once.
         if self.says {
             self.waiting().insert(event.id.clone(), tell);
         }
         let frame = Frame::Text(event.encode().into());
         let taken = timeout(TAKES_WITHIN, self.outbox.send(frame)).await;
+        // Nothing was handed over, so retrying later is safe.
         if !matches!(taken, Ok(Ok(()))) {
             self.waiting().remove(&event.id);
-            return Err(later("the bridge does not read"));
+            return Err(later("the bridge is not reading its socket"));
         }
         if !self.says {
             return Ok(SendReceipt::default());
@@ -157,10 +161,12 @@ impl Seated {
             biased;
             told = told => match told {
                 Ok(sent) => read(sent),
-                Err(_) => unknown("the bridge was given it twice"),
+                Err(_) => unknown("the bridge received the message twice"),
             },
-            () = self.gone.cancelled() => unknown("the bridge went before it said what became of it"),
-            () = sleep(SAYS_WITHIN) => unknown("the bridge does not say what became of it"),
+            // It may have sent the message before it disconnected, so the outcome is unknown and
+            // not failed.
+            () = self.gone.cancelled() => unknown("the bridge disconnected before reporting delivery"),
+            () = sleep(SAYS_WITHIN) => unknown("the bridge did not report delivery in time"),
         };
         self.waiting().remove(&event.id);
         end
@@ -177,12 +183,12 @@ fn read(sent: ChannelSentParams) -> Result<SendReceipt, SendError> {
     }
 }
 
-/// A service that a bridge carries.
+/// The channel of a service behind a bridge.
 pub(super) struct Bridge {
     pub(super) channel: String,
     pub(super) account: String,
     pub(super) seat: Arc<Seat>,
-    pub(super) shelf: Shelf,
+    pub(super) artifacts: ArtifactStore,
     pub(super) egress: Arc<Egress>,
     pub(super) chats: Weak<Inner>,
     abilities: ChannelCapabilities,
@@ -194,7 +200,7 @@ impl Bridge {
             channel: channel.to_owned(),
             account: account.to_owned(),
             seat: chats.0.seats.of(channel, account),
-            shelf: chats.0.shelf.clone(),
+            artifacts: chats.0.artifacts.clone(),
             egress: chats.0.web.egress(),
             chats: Arc::downgrade(&chats.0),
             abilities: ChannelCapabilities {
@@ -213,7 +219,7 @@ impl Bridge {
         }
     }
 
-    /// The conversation that belongs to a chat.
+    /// The session key of a chat.
     fn session(&self, place: &ChatRef) -> String {
         let chats = self.chats.upgrade().map(super::Chats);
         let key = chats.map(|chats| chats.session_at(place).to_string());
@@ -221,9 +227,14 @@ impl Bridge {
     }
 
     async fn sent_along(&self, id: &str) -> Result<Bytes, SendError> {
-        let gone = || SendError::Never("it is no longer kept".to_owned());
+        let gone = || SendError::Never("the file has been deleted".to_owned());
         let id: ArtifactId = id.parse().map_err(|_| gone())?;
-        let mut content = self.shelf.store.open(id, None).await.map_err(|_| gone())?;
+        let mut content = self
+            .artifacts
+            .store
+            .open(id, None)
+            .await
+            .map_err(|_| gone())?;
         let mut all = BytesMut::new();
         while let Some(piece) = content.next().await {
             all.extend_from_slice(&piece.map_err(|_| gone())?);
@@ -232,7 +243,7 @@ impl Bridge {
     }
 
     async fn elsewhere(&self, url: &str, most: u64) -> Result<Bytes, SendError> {
-        // Nothing is changed by looking, so that whatever goes wrong can be tried again.
+        // Reading changes nothing, so every error here can be retried.
         let lost = |error| match failure(error) {
             SendError::Unknown(why) => SendError::Later { after: None, why },
             other => other,
@@ -247,7 +258,7 @@ impl Bridge {
         };
         let response = self.egress.fetch(request).await.map_err(lost)?;
         if !response.status.is_success() {
-            let why = format!("its address answers {}", response.status.as_u16());
+            let why = format!("its URL returned HTTP {}", response.status.as_u16());
             return Err(SendError::Never(why));
         }
         response.bytes().await.map_err(lost)
@@ -317,7 +328,7 @@ impl Channel for Bridge {
     fn hook(&self, _: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
         Err(WebhookRefusal {
             status: StatusCode::NOT_FOUND,
-            why: format!("{} is carried by a bridge, over the socket", self.channel),
+            why: format!("{} is a bridge and has no webhook", self.channel),
         })
     }
 
@@ -358,7 +369,7 @@ impl Channel for Bridge {
                 });
             }
             OutgoingContent::React { .. } => {
-                let why = "one cannot react over a bridge".to_owned();
+                let why = "bridges do not support reactions".to_owned();
                 return Err(SendError::Never(why));
             }
         }
@@ -393,7 +404,7 @@ impl Channel for Bridge {
                 session_key: self.session(place),
                 typing: true,
             };
-            // Whoever has no room for it does not need it.
+            // Best effort: a bridge with a full queue does not need typing notices.
             let _ = bridge.outbox.try_send(Frame::Text(event.encode().into()));
         }
         Ok(())
@@ -409,7 +420,9 @@ impl Channel for Bridge {
         }
         match media.id.strip_prefix(ELSEWHERE) {
             Some(url) => self.elsewhere(url, most).await,
-            None => Err(SendError::Never("it was not sent along".to_owned())),
+            None => Err(SendError::Never(
+                "the bridge did not attach the file".to_owned(),
+            )),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a bridge tells, in our own words.
+//! Translates messages of a bridge.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,24 +16,25 @@ use super::access::{Reception, reception};
 use super::bridge::{ELSEWHERE, HERE};
 use super::{Chats, agent_for};
 
-/// The longest id of anything.
+/// The longest id.
 const MAX_ID: usize = 256;
-/// The longest text of a message, and of a name.
+/// The longest text of a message or name.
 const MAX_TEXT: usize = 256 * 1024;
 const MAX_NAME: usize = 256;
-/// The most files, and the most mentioned people, of one message.
+/// The most files and the most mentions of one message.
 const MAX_MEDIA: usize = 10;
 const MAX_MENTIONS: usize = 100;
 
 impl Chats {
-    /// Keeps what a bridge tells; it is on disk when this returns.
+    /// Stores a message of a bridge. It is on disk when this returns, so the bridge may be
+    /// acknowledged.
     pub async fn told_by_bridge(
         &self,
         params: ChannelInboundParams,
     ) -> Result<ChannelInboundResult, ToolError> {
         let (channel, account) = (params.channel.clone(), params.account_id.clone());
         if !self.is_used(&channel, &account) {
-            let message = format!("the account {account} of {channel} is not used now");
+            let message = format!("the {channel} account {account} is not running");
             return Err(ToolError::new(ErrorCode::Unavailable, message)
                 .hint(format!("`manyhands channel start {channel}` starts it")));
         }
@@ -64,7 +65,7 @@ impl Chats {
             (Some(sender), _) => (sender.id, sender.name, sender.handle),
             (None, PeerKind::Dm) => (peer.id.clone(), peer.name.clone(), peer.handle.clone()),
             (None, _) => {
-                let why = "must say who wrote, where others write too";
+                let why = "is required in group chats";
                 return Err(ToolError::parameter("sender", why));
             }
         };
@@ -122,7 +123,8 @@ impl Chats {
         })
     }
 
-    /// Takes the files of a message over. Those of people who may not speak are not kept.
+    /// Takes over the files of a message. Files of senders that may not talk to agents are not
+    /// stored.
     async fn attach(
         &self,
         place: &ChatRef,
@@ -155,7 +157,7 @@ impl Chats {
                     })?;
                     size = Some(bytes.len() as u64);
                     match welcome && bytes.len() as u64 <= most {
-                        true => self.lay_aside_file(place, &one, bytes.into()).await?,
+                        true => self.store_file(place, &one, bytes.into()).await?,
                         false => String::new(),
                     }
                 }
@@ -163,13 +165,13 @@ impl Chats {
                     let web =
                         Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
                     if !web || url.len() > 4_096 {
-                        let why = "must be the address of a file on the web";
+                        let why = "must be an http or https URL";
                         return Err(ToolError::parameter(&named("url"), why));
                     }
                     format!("{ELSEWHERE}{url}")
                 }
                 (None, None) => {
-                    let why = "must be there where there is no url";
+                    let why = "is required when url is missing";
                     return Err(ToolError::parameter(&named("data"), why));
                 }
             };
@@ -189,8 +191,8 @@ impl Chats {
         Ok(())
     }
 
-    /// Keeps the bytes of a file until its message is worked on.
-    async fn lay_aside_file(
+    /// Stores a file until its message is processed.
+    async fn store_file(
         &self,
         place: &ChatRef,
         media: &BridgeMedia,
@@ -207,16 +209,17 @@ impl Chats {
             caller: Caller::gateway().key(),
             bucket: Bucket::Results,
             expires: Some(Timestamp(self.0.clock.now().0 + hours * 3_600_000)),
-            // Bridged files belong to the gateway until their message is taken, so no caller's quota counts.
+            // The file belongs to the gateway until its message is processed, so no caller's quota
+            // counts.
             room: artifact_room(limits, true),
         };
-        let kept = match self.0.shelf.disk.admit(false) {
-            Ok(()) => self.0.shelf.store.put(new, bytes).await,
+        let kept = match self.0.artifacts.disk.admit(false) {
+            Ok(()) => self.0.artifacts.store.put(new, bytes).await,
             Err(low) => Err(low),
         };
         match kept {
             Ok(kept) => Ok(format!("{HERE}{}", kept.id)),
-            // The message says that the file is not there.
+            // The message then says that the file is missing.
             Err(
                 StoreError::Limit { .. } | StoreError::Quota { .. } | StoreError::LowSpace { .. },
             ) => Ok(String::new()),

@@ -1,4 +1,4 @@
-//! Carrying words to chats for others: tools, contacts and jobs.
+//! Sends messages for tools, contacts and jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,35 +15,36 @@ use tokio::sync::mpsc;
 
 use super::Chats;
 
-/// How long a tool waits to see what becomes of a message.
+/// How long a tool waits for the delivery state of a message.
 pub const WAIT: Duration = Duration::from_secs(10);
 
-/// Whom a message is for, as far as it is said.
+/// The recipient of a message, as far as it is named.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Address<'a> {
     /// The platform.
     pub channel: Option<&'a str>,
-    /// The chat, as the platform names it.
+    /// The chat, in the platform's notation.
     pub to: Option<&'a str>,
-    /// What kind of chat it is.
+    /// The kind of chat.
     pub kind: Option<PeerKind>,
     /// Our account there.
     pub account: Option<&'a str>,
-    /// The conversation whose last chat is meant where nothing is said.
+    /// The session whose last chat is used if nothing is named.
     pub session: Option<&'a str>,
-    /// The chat in which it is said.
+    /// The chat of the running turn.
     pub here: Option<&'a ChatRef>,
 }
 
 impl Chats {
-    /// Delivers messages to contacts through these chats. The result delivers those of jobs.
+    /// Registers these chats as the delivery of messages to contacts, and returns the delivery of
+    /// jobs.
     pub fn carry_for(&self, people: &People) -> Arc<dyn job_delivery::Deliver> {
         let carrier: Arc<Carrier> = Arc::new(Carrier(self.clone()));
-        let _ = people.courier.set(carrier.clone()); // set here and nowhere else
+        let _ = people.courier.set(carrier.clone()); // set only here
         carrier
     }
 
-    /// The chat that somebody means; `None` when nothing is named and nobody has written yet.
+    /// Resolves a recipient; `None` if nothing is named and nobody has written yet.
     pub async fn find(&self, address: Address<'_>) -> Result<Option<ChatRef>, ToolError> {
         let last = self.last_place(address.session).await?;
         let current = address.here.cloned().or(last);
@@ -54,7 +55,7 @@ impl Chats {
             return match address.to {
                 None => Ok(None),
                 Some(_) => {
-                    let message = "must be named, since nobody has written in this session yet";
+                    let message = "is required: nobody has written in this session yet";
                     Err(ToolError::parameter("channel", message))
                 }
             };
@@ -77,7 +78,7 @@ impl Chats {
                 .into_iter()
                 .find(|place| place.channel == channel && place.account == account);
             return owner.map(Some).ok_or_else(|| {
-                let message = format!("must be named: nobody known has written on {channel}");
+                let message = format!("is required: no known sender has written on {channel}");
                 ToolError::parameter("to", message)
             });
         };
@@ -94,8 +95,8 @@ impl Chats {
         }))
     }
 
-    /// Refuses a group or channel that `allow_groups` excludes. Not for the chat of the conversation itself:
-    /// its members were admitted already.
+    /// Rejects a group or channel that `allow_groups` excludes. Not used for the chat of the
+    /// session itself, whose members were already admitted.
     pub fn may_reach(&self, place: &ChatRef, parameter: &str) -> Result<(), ToolError> {
         let settings = self.0.settings.current();
         let Some(channel) = settings.channels.get(&place.channel) else {
@@ -127,10 +128,10 @@ impl Chats {
             if used.iter().any(|one| one == named) {
                 return Ok(named.to_owned());
             }
-            let message = format!("there is no account {named:?} of {channel} in use");
+            let message = format!("no running {channel} account is called {named:?}");
             let hint = match used.is_empty() {
-                true => format!("`manyhands channel login {channel}` makes one"),
-                false => format!("there are: {}", used.join(", ")),
+                true => format!("add one with `manyhands channel login {channel}`"),
+                false => format!("running accounts: {}", used.join(", ")),
             };
             return Err(ToolError::parameter("accountId", message).hint(hint));
         }
@@ -141,12 +142,13 @@ impl Chats {
         let default = used.iter().find(|one| *one == "default").or(used.first());
         default.cloned().ok_or_else(|| {
             let message = format!("{channel} is not in use");
-            ToolError::new(ErrorCode::Unavailable, message)
-                .hint(format!("`manyhands channel login {channel}` sets it up"))
+            ToolError::new(ErrorCode::Unavailable, message).hint(format!(
+                "set it up with `manyhands channel login {channel}`"
+            ))
         })
     }
 
-    /// The chat in which somebody last spoke to a conversation.
+    /// The chat of the last message to a session.
     async fn last_place(&self, session: Option<&str>) -> Result<Option<ChatRef>, ToolError> {
         let Some(session) = session else {
             return Ok(None);
@@ -157,7 +159,7 @@ impl Chats {
     }
 }
 
-/// How the keys of a message to a contact begin, so that it is found again by its `message_id`.
+/// Key prefix of a message to a contact, by which it is found again by its `message_id`.
 fn named_key(message_id: &str) -> String {
     let hash = Sha256::digest(message_id);
     let hex: String = hash.iter().take(16).map(|b| format!("{b:02x}")).collect();
@@ -165,13 +167,13 @@ fn named_key(message_id: &str) -> String {
 }
 
 impl Chats {
-    /// The account of ours in a workspace.
+    /// Our account in a Slack workspace.
     fn account_of_team(&self, channel: &str, team: &str) -> Result<String, ToolError> {
-        let lines = self.lines();
+        let accounts = self.accounts();
         let mut known = Vec::new();
         let mut unknown = Vec::new();
-        for ((_, account), line) in lines.iter().filter(|((of, _), _)| of == channel) {
-            match line.state().me.as_ref().and_then(|me| me.team.clone()) {
+        for ((_, account), running) in accounts.iter().filter(|((of, _), _)| of == channel) {
+            match running.state().me.as_ref().and_then(|me| me.team.clone()) {
                 Some(own) if own == team => return Ok(account.clone()),
                 Some(own) => known.push(format!("{own} (account {account})")),
                 None => unknown.push(account.clone()),
@@ -190,8 +192,8 @@ impl Chats {
             .hint(format!("workspaces in use: {}", known.join(", "))))
     }
 
-    /// The platform's id of the message that is answered: one of ours by its `message_id`, or one that is
-    /// named as the platform does. `None` where the platform has no id of it, and it cannot be quoted.
+    /// The platform's id of the message to reply to: one of ours by its `message_id`, or an id in
+    /// the platform's notation. `None` if the platform assigned none and it cannot be quoted.
     async fn answered(&self, to: &ChatRef, named: &str) -> Result<Option<String>, ToolError> {
         let row = self.0.records.said_as(&to.lane(), &named_key(named)).await;
         let Some(row) = row? else {
@@ -199,7 +201,7 @@ impl Chats {
                 true => Ok(Some(named.to_owned())),
                 false => {
                     let message =
-                        format!("{named:?} is no message that contacts_send sent to this chat");
+                        format!("{named:?} is not a message that contacts_send sent to this chat");
                     Err(ToolError::parameter("reply_to", message).hint(
                         "use the message_id that contacts_send returned, or leave reply_to out",
                     ))
@@ -221,7 +223,7 @@ impl Chats {
     }
 }
 
-/// Whether a text can be a platform's own id of a message.
+/// Returns whether a text can be a message id of a platform.
 fn is_platform_id(channel: &str, id: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     match channel {
@@ -231,12 +233,12 @@ fn is_platform_id(channel: &str, id: &str) -> bool {
             .is_some_and(|(seconds, rest)| digits(seconds) && digits(rest)),
         "discord" | "line" => digits(id),
         "whatsapp" => id.starts_with("wamid."),
-        // Of a platform behind a bridge nothing is known, except that our own ids are none of its.
+        // Ids behind a bridge can have any form, except that of our own.
         _ => !id.starts_with("msg_"),
     }
 }
 
-/// Carries words for others.
+/// Delivery for contacts and jobs.
 struct Carrier(Chats);
 
 #[async_trait]
@@ -257,8 +259,8 @@ impl contact_delivery::Deliver for Carrier {
     async fn deliver(
         &self,
         to: &ChatRef,
-        message: &contact_delivery::Message<'_>,
-    ) -> Result<contact_delivery::Delivered, ToolError> {
+        message: &contact_delivery::ContactMessage<'_>,
+    ) -> Result<contact_delivery::ContactDelivery, ToolError> {
         let reply_to = match message.reply_to {
             Some(named) => self.0.answered(to, named).await?,
             None => None,
@@ -268,7 +270,7 @@ impl contact_delivery::Deliver for Carrier {
             .0
             .tell(to, message.text, reply_to.as_deref(), &key, None, WAIT)
             .await?;
-        Ok(contact_delivery::Delivered {
+        Ok(contact_delivery::ContactDelivery {
             id: told.id,
             state: told.state.word().to_owned(),
             reason: told.why,
@@ -280,10 +282,10 @@ impl contact_delivery::Deliver for Carrier {
 impl job_delivery::Deliver for Carrier {
     async fn deliver(
         &self,
-        target: job_delivery::Target,
+        target: job_delivery::DeliveryTarget,
         text: &str,
         key: &str,
-    ) -> Result<job_delivery::Delivered, ToolError> {
+    ) -> Result<job_delivery::JobDelivery, ToolError> {
         let session = target.session.to_string();
         let found = self
             .0
@@ -298,25 +300,25 @@ impl job_delivery::Deliver for Carrier {
             Some(place) => place,
             None => match self.0.owners_chats().await?.into_iter().next() {
                 Some(place) if target.origin.trusted => place,
-                _ => return Ok(job_delivery::Delivered::NoChat),
+                _ => return Ok(job_delivery::JobDelivery::NoChat),
             },
         };
         let told = self
             .0
             .tell(&place, text, None, key, Some(&session), Duration::ZERO)
             .await?;
-        let _ = told.state; // it is kept; the outbox says what becomes of it
-        Ok(job_delivery::Delivered::To(place.lane().to_string()))
+        let _ = told.state; // stored; the outbox knows its state
+        Ok(job_delivery::JobDelivery::To(place.lane().to_string()))
     }
 }
 
 impl Chats {
-    /// Notes in the files of contacts who spoke, and of whom, beside everything else.
+    /// Updates contacts from incoming messages, in the background.
     pub(super) async fn note_people(self, mut seen: mpsc::Receiver<Inbound>) {
         while let Some(inbound) = seen.recv().await {
             let contacts = self.0.people.contacts.clone();
             let noted = tokio::task::spawn_blocking(move || observe(&contacts, &inbound));
-            let _ = noted.await; // it says itself what went wrong
+            let _ = noted.await;
         }
     }
 }
@@ -339,6 +341,6 @@ fn observe(contacts: &Contacts, inbound: &Inbound) {
     });
     let mentioned: Vec<Sighting> = mentioned.collect();
     if let Err(error) = contacts.observe(&sender, &mentioned) {
-        tracing::warn!(%error, "the contacts could not be brought up to date");
+        tracing::warn!(event = "contact_update_failed", %error, "failed to update the contact of a sender");
     }
 }

@@ -1,5 +1,5 @@
-//! The outbox of one account: in order within each chat, at the platform's pace, and whatever
-//! happens it is known of every message what became of it.
+//! Sends the outbox of one account: in order within each chat, at the platform's pace, with a
+//! recorded outcome for every message.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,20 +15,20 @@ use tokio::time::Instant;
 
 use super::Chats;
 
-/// How many messages of one account are on their way at once.
+/// The most messages of one account in flight.
 const AT_ONCE: usize = 16;
-/// How many chats are looked at in one go.
+/// The most chats read at once.
 const CHATS: u32 = 256;
-/// The first and the longest wait between two attempts.
+/// The first and the longest delay between two attempts.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
-/// How long an account whose platform does not let it in waits.
+/// The delay after a platform rejected the account.
 const ACCOUNT_WAIT: Duration = Duration::from_secs(60);
-/// How long without news before the outbox is looked at anyway.
+/// The longest time without a change before the outbox is read anyway.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
-/// How many chats a pace is remembered of.
+/// The most chats whose pace is remembered.
 const MAX_PACES: usize = 10_000;
 
-/// A chat to which something is on its way, until this is dropped: also by a panic.
+/// Marks a chat as busy until dropped, also after a panic.
 struct Sending {
     lane: ChatLane,
     done: mpsc::Sender<ChatLane>,
@@ -36,12 +36,13 @@ struct Sending {
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        // There is room for all that are on their way; nobody listens once the account is let go.
+        // The channel has room for every message in flight; if the account is gone, nobody needs
+        // the signal.
         let _ = self.done.try_send(std::mem::take(&mut self.lane));
     }
 }
 
-/// When one may speak again: to anybody, and in each chat.
+/// Rate limits: of the account and of each chat.
 #[derive(Default)]
 pub(super) struct Pace(Mutex<Paces>);
 
@@ -52,7 +53,7 @@ struct Paces {
 }
 
 impl Pace {
-    /// How long a chat has to wait for its own sake.
+    /// How long a chat has to wait because of its own limit.
     fn wait_of(&self, lane: &str) -> Duration {
         let paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = paces.chats.get(lane);
@@ -61,7 +62,7 @@ impl Pace {
         })
     }
 
-    /// Takes the next place, and says how long it is until then.
+    /// Reserves the next slot and returns the delay until it.
     fn take(&self, lane: &str, shared: bool, can: &ChannelCapabilities) -> Duration {
         let now = Instant::now();
         let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +77,7 @@ impl Pace {
         at - now
     }
 
-    /// Something arrived just now: the next may follow after the gap, however long it took.
+    /// Starts the gap at the time of delivery, so that a slow request does not shorten it.
     fn arrived(&self, lane: &str, shared: bool, can: &ChannelCapabilities) {
         let gap = if shared { can.per_group } else { can.per_chat };
         let next = Instant::now() + gap;
@@ -88,13 +89,13 @@ impl Pace {
 }
 
 impl Chats {
-    /// Of what was on its way when the gateway last ended it is not known whether it arrived. Where
-    /// saying it twice is saying it once, it is said again.
-    async fn settle_cut_off(&self, channel: &Arc<dyn Channel>) {
+    /// Settles messages that were in flight when the gateway stopped. Whether they arrived is
+    /// unknown; they are sent again only if the platform detects the duplicate.
+    async fn settle_interrupted(&self, channel: &Arc<dyn Channel>) {
         let key = (channel.name().to_owned(), channel.account().to_owned());
-        let mine = self.cut_off().remove(&key).unwrap_or_default();
+        let mine = self.interrupted().remove(&key).unwrap_or_default();
         for row in mine {
-            let why = "the gateway ended while it was sent".to_owned();
+            let why = "the gateway stopped while sending".to_owned();
             let message = serde_json::from_str::<OutgoingMessage>(&row.body);
             let sent = Err(SendError::Unknown(why));
             let end = match message {
@@ -107,18 +108,19 @@ impl Chats {
         }
     }
 
-    /// Sends what waits for an account, as long as it is used.
+    /// Sends the messages of an account while it is running.
     pub(super) async fn send_all(&self, name: &str, account: &str, channel: &Arc<dyn Channel>) {
-        self.settle_cut_off(channel).await;
+        self.settle_interrupted(channel).await;
         let mut changes = self.0.outbox.subscribe();
         let pace = Arc::new(Pace::default());
         let (done, mut ended) = mpsc::channel::<ChatLane>(AT_ONCE);
         let mut busy: HashSet<ChatLane> = HashSet::new();
         loop {
+            // Before reading, so that a change during the read wakes the loop again.
             changes.mark_unchanged();
             let waiting = self.0.records.next_to_say(name, account, CHATS).await;
             let waiting = waiting.unwrap_or_else(|error| {
-                tracing::warn!(%error, channel = name, account, "the outbox could not be read");
+                tracing::warn!(event = "outbox_read_failed", channel = name, account, %error, "failed to read the outbox; will retry");
                 Vec::new()
             });
             let now = self.0.clock.now();
@@ -132,7 +134,7 @@ impl Chats {
                     next = next.min(Duration::from_millis(wait));
                     continue;
                 }
-                // A chat that is spoken to slowly takes no place meanwhile.
+                // A rate-limited chat must not use one of the slots while it waits.
                 let wait = pace.wait_of(&row.lane);
                 if !wait.is_zero() {
                     next = next.min(wait);
@@ -144,7 +146,8 @@ impl Chats {
                 busy.insert(row.lane.clone());
                 let (this, channel) = (self.clone(), channel.clone());
                 let (pace, done) = (pace.clone(), done.clone());
-                // It is sent to its end even if the account is let go meanwhile.
+                // Spawned on the tracker: a request in flight completes and is recorded even if the
+                // account is stopped.
                 let lane = row.lane.clone();
                 let sending = Sending { lane, done };
                 self.0.tasks.spawn(async move {
@@ -152,7 +155,12 @@ impl Chats {
                     let sent = contained(this.send_one(&channel, &row, &pace)).await;
                     if let Err(panicked) = sent {
                         let (message, reason) = (&row.id, &panicked.reason);
-                        tracing::error!(message, reason, "internal error: sending panicked");
+                        tracing::error!(
+                            event = "send_panicked",
+                            message,
+                            reason,
+                            "internal error: sending a message panicked"
+                        );
                         let why = panicked.to_string();
                         this.ended(&row, &SendEnd::Failed { why }, None).await;
                     }
@@ -186,30 +194,37 @@ impl Chats {
         let wait = pace.take(&row.lane, message.to.is_shared(), can);
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = self.0.stopping.cancelled() => return, // it waits for the next start
+            () = self.0.stopping.cancelled() => return, // sent after the next start
         }
         let file = match self.file_of(&message).await {
             Ok(file) => file,
             Err(why) => return self.ended(row, &SendEnd::Failed { why }, None).await,
         };
+        // Marked as sending on disk before the request leaves. After a crash the message is then
+        // known to be in doubt, and is not silently sent twice.
         match self.0.records.sending(&row.id).await {
             Ok(true) => {}
-            Ok(false) => return, // somebody let go of it meanwhile
+            Ok(false) => return, // discarded meanwhile
             Err(error) => {
-                tracing::warn!(%error, message = row.id, "a message waits: the disk does not take it");
+                tracing::warn!(event = "outbox_mark_sending_failed", message = row.id, %error, "cannot mark message as sending; will retry");
                 return tokio::time::sleep(WAITS.0).await;
             }
         }
         let sent = contained(deliver(channel, &row.id, &message, file)).await;
         let sent = sent.unwrap_or_else(|panicked| {
             let (message, reason) = (&row.id, &panicked.reason);
-            tracing::error!(message, reason, "internal error: a channel panicked");
-            // It may have left before that.
+            tracing::error!(
+                event = "channel_send_panicked",
+                message,
+                reason,
+                "internal error: the channel panicked while sending"
+            );
+            // The message may have been sent before the panic.
             Err(SendError::Unknown(panicked.to_string()))
         });
         pace.arrived(&row.lane, message.to.is_shared(), can);
-        // Only the platform's verdict about the recipient counts: a malformed message or a broken account
-        // says nothing about whether the recipient is reachable.
+        // Only the platform's verdict on the recipient counts: a malformed message or a broken
+        // account says nothing about whether the recipient is reachable.
         let reached = match &sent {
             Ok(_) => Some(true),
             Err(SendError::Unreachable(_)) => Some(false),
@@ -219,7 +234,7 @@ impl Chats {
         self.ended(row, &end, reached).await;
     }
 
-    /// What an attempt means for the message.
+    /// Translates the result of an attempt into the next state.
     fn end_of(
         &self,
         channel: &Arc<dyn Channel>,
@@ -259,38 +274,41 @@ impl Chats {
             Err(SendError::Unknown(why)) if channel.repeatable(message) => again(wait, why),
             Err(SendError::Unknown(why)) => SendEnd::Unknown {
                 why,
+                // A message in doubt is resent once, not for ever.
                 again: settings.channels.resend_unknown && !row.key.is_resend(),
             },
         }
     }
 
-    /// Keeps how an attempt ended, however long that takes: what is not kept is not known.
+    /// Records the outcome of an attempt. Retries until it is on disk, because a lost outcome could
+    /// not be reconstructed.
     async fn ended(&self, row: &OutboxRow, end: &SendEnd, reached: Option<bool>) {
         if let SendEnd::Failed { why } | SendEnd::Unknown { why, .. } = end {
             tracing::warn!(
+                event = "message_not_delivered",
                 message = row.id,
                 chat = %row.lane,
-                why,
-                "a message did not arrive, or may not have"
+                reason = why,
+                "a message was not delivered, or its delivery is unknown"
             );
         }
         let mut wait = WAITS.0;
         while let Err(error) = self.0.records.sent(&row.id, end).await {
-            tracing::warn!(%error, message = row.id, "what became of a message could not be kept yet");
+            tracing::warn!(event = "outbox_state_save_failed", message = row.id, %error, "failed to persist the delivery state of a message; will retry");
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 () = self.0.stopping.cancelled() => return,
             }
             wait = (wait * 2).min(WAITS.1);
         }
-        // Before those who wait are woken, so that their next call finds the contact as it is now.
+        // Before waiting callers are woken, so that their next call sees the updated contact.
         if let Some(reached) = reached {
             self.tell_contacts(row, reached).await;
         }
         self.outbox_changed();
     }
 
-    /// Whoever could not be reached is not written to again for a while.
+    /// Records on the contact whether they could be reached.
     async fn tell_contacts(&self, row: &OutboxRow, well: bool) {
         if !row.key.is_to_contact() {
             return;
@@ -299,18 +317,18 @@ impl Chats {
         let (contacts, channel) = (self.0.people.contacts.clone(), row.channel.clone());
         let noted = tokio::task::spawn_blocking(move || contacts.sent_to(&channel, &chat, well));
         if let Ok(Err(error)) = noted.await {
-            tracing::warn!(%error, "the contacts could not be brought up to date");
+            tracing::warn!(event = "contact_update_failed", %error, "failed to update the contact of a recipient");
         }
     }
 
-    /// The bytes of a file that is sent.
+    /// The bytes of a file message.
     async fn file_of(&self, message: &OutgoingMessage) -> Result<Option<Bytes>, String> {
         let OutgoingContent::File { artifact, .. } = &message.say else {
             return Ok(None);
         };
-        let gone = || "the file is no longer kept".to_owned();
+        let gone = || "the file has been deleted".to_owned();
         let id: ArtifactId = artifact.parse().map_err(|_| gone())?;
-        let opened = self.0.shelf.store.open(id, None).await;
+        let opened = self.0.artifacts.store.open(id, None).await;
         let mut content = opened.map_err(|e| e.to_string())?;
         let mut all = BytesMut::new();
         while let Some(piece) = content.next().await {
@@ -320,7 +338,7 @@ impl Chats {
     }
 }
 
-/// Hands a message over to the platform.
+/// Sends a message through the channel.
 async fn deliver(
     channel: &Arc<dyn Channel>,
     id: &str,
@@ -331,13 +349,13 @@ async fn deliver(
     if let Err(SendError::Never(_) | SendError::Unreachable(_)) = &sent
         && let Some(fresh) = without_edit(message)
     {
-        // The message that this one changes is gone: it is sent as a new one.
+        // The message to edit is gone, so send a new one.
         return channel.send(id, &fresh, file).await;
     }
     sent
 }
 
-/// A message that changes another, as one of its own.
+/// An edit turned into a new message.
 fn without_edit(message: &OutgoingMessage) -> Option<OutgoingMessage> {
     let OutgoingContent::Text {
         text,

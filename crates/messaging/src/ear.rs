@@ -1,4 +1,4 @@
-//! What a channel hears is put on disk before the platform is told that it was heard.
+//! Stores incoming events before the platform is acknowledged, so that a crash loses none.
 
 use async_trait::async_trait;
 use manyhands_channels::{ChannelError, ConnectionStatus, EventSink, Inbound};
@@ -7,10 +7,10 @@ use manyhands_store::NewInbound;
 
 use super::Chats;
 
-/// The largest event that is kept, in bytes.
+/// The largest event stored, in bytes.
 const MAX_EVENT: usize = 1024 * 1024;
 
-/// The ear of one account.
+/// The event sink of one account.
 pub(super) struct AccountEar {
     pub(super) chats: Chats,
     pub(super) channel: String,
@@ -18,7 +18,7 @@ pub(super) struct AccountEar {
 }
 
 impl Chats {
-    /// Keeps events of an account; they are on disk when this returns.
+    /// Stores events of an account. They are on disk when this returns.
     pub async fn keep(
         &self,
         channel: &str,
@@ -27,7 +27,8 @@ impl Chats {
     ) -> Result<(), ToolError> {
         let mut rows = Vec::with_capacity(events.len());
         for mut event in events {
-            // Whatever the platform says of itself, it is this account that heard it.
+            // Never trust the platform's own idea of channel and account: they decide rights and
+            // replies.
             channel.clone_into(&mut event.place.channel);
             account.clone_into(&mut event.place.account);
             if event.place.sender_handle.is_none() {
@@ -37,10 +38,11 @@ impl Chats {
                 serde_json::to_string(&event).map_err(|e| ToolError::internal(e.to_string()))?;
             if body.len() > MAX_EVENT {
                 tracing::warn!(
+                    event = "inbound_event_too_large",
                     channel,
                     account,
-                    event = event.event,
-                    "an event was too large to be kept"
+                    platform_event = event.event,
+                    "dropped an incoming event: too large to store"
                 );
                 continue;
             }

@@ -1,4 +1,5 @@
-//! What was heard becomes a command, a decision or a turn; each event once, in order in its chat.
+//! Turns incoming events into commands, decisions or turns; each event once, in order within its
+//! chat.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,31 +12,31 @@ use manyhands_core::{Caller, ChatRef, ErrorCode, Taint, ToolError, contained};
 use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
 
 use super::access::{Reception, reception};
-use super::say::Words;
 use super::{Chats, agent_for};
+use super::say::OutgoingText;
 
-/// How many chats are known ahead of those that are worked on.
+/// The most chats read ahead of those in progress.
 const AHEAD: usize = 512;
-/// How many events of one chat are worked on before others have their turn.
+/// The most events of one chat processed in a row, so that a busy chat cannot starve the others.
 const STINT: usize = 16;
-/// How often an event is tried before it is laid aside.
+/// How often an event is tried before it is marked as failed.
 const ATTEMPTS: i64 = 8;
-/// The wait between two attempts.
+/// The delay between two attempts.
 pub(super) const BETWEEN: Duration = Duration::from_secs(2);
 
 /// What became of an event.
-pub(super) enum End {
-    /// It is settled so.
+pub(super) enum IntakeOutcome {
+    /// Final state and reason.
     Settled(InboxState, Option<String>),
-    /// It is tried again, some times.
+    /// To be retried a limited number of times.
     Again(String),
-    /// It waits until there is room for it.
+    /// To be retried when the session queue has room.
     Full(String),
 }
 
 impl Chats {
-    /// Works on what was heard, as long as the gateway runs. A chat whose events cannot be worked on
-    /// holds up nobody else: while it waits it takes no place.
+    /// Processes the inbox while the gateway runs. A chat whose events fail does not delay others:
+    /// while it waits it takes no slot.
     pub(super) async fn work_on_inbox(self) {
         let lanes = &self.0.lanes;
         let mut waiting: VecDeque<InboxRow> = VecDeque::new();
@@ -44,7 +45,7 @@ impl Chats {
                 let heads = self.0.records.heads(&lanes.not_now(), AHEAD).await;
                 waiting = heads.map_or_else(
                     |error| {
-                        tracing::warn!(%error, "the inbox could not be read");
+                        tracing::warn!(event = "inbox_read_failed", %error, "failed to read the inbox; will retry");
                         VecDeque::new()
                     },
                     VecDeque::from,
@@ -59,6 +60,8 @@ impl Chats {
                 let (this, crowded) = (self.clone(), lanes.is_crowded());
                 self.0.tasks.spawn(async move {
                     let mut rest = this.work_on_chat(head).await;
+                    // When too many chats rest, waiting here keeps the slot busy, which slows the
+                    // intake instead of growing the list.
                     if crowded && let Some(rest) = rest.take() {
                         this.pause(rest).await;
                     }
@@ -80,8 +83,8 @@ impl Chats {
         }
     }
 
-    /// Works on the events of a chat, a few at a time so that others have their turn, and says how
-    /// long it has to wait if it has to.
+    /// Processes events of a chat, a limited number at a time. Returns how long the chat has to
+    /// wait, if it has to.
     async fn work_on_chat(&self, first: InboxRow) -> Option<Duration> {
         let mut next = Some(first);
         for _ in 0..STINT {
@@ -92,25 +95,25 @@ impl Chats {
             let end = tokio::select! {
                 () = self.0.stopping.cancelled() => return None,
                 end = contained(self.take(&row)) => end.unwrap_or_else(|panicked| {
-                    let (event, reason) = (&row.id, &panicked.reason);
-                    tracing::error!(event, reason, "internal error: an incoming message panicked");
-                    End::Again(panicked.to_string())
+                    let (inbox_id, reason) = (&row.id, &panicked.reason);
+                    tracing::error!(event = "inbox_message_panicked", inbox_id, reason, "internal error: processing an incoming message panicked");
+                    IntakeOutcome::Again(panicked.to_string())
                 }),
             };
             let kept = match end {
-                End::Settled(state, why) => {
+                IntakeOutcome::Settled(state, why) => {
                     let why = why.as_deref();
                     let settled = self.0.records.settle(&row.id, state, why).await;
                     settled.map(|()| None)
                 }
-                End::Again(why) => self.again(&row, &why).await,
-                End::Full(why) => self.when_there_is_room(&row, why).await,
+                IntakeOutcome::Again(why) => self.again(&row, &why).await,
+                IntakeOutcome::Full(why) => self.retry_when_queue_has_room(&row, why).await,
             };
             match kept {
                 Ok(None) => {}
                 Ok(rest) => return rest,
                 Err(error) => {
-                    tracing::warn!(%error, event = row.id, "what became of an event could not be kept");
+                    tracing::warn!(event = "inbox_state_save_failed", inbox_id = row.id, %error, "failed to persist the outcome of an incoming message; will retry");
                     return Some(BETWEEN);
                 }
             }
@@ -125,11 +128,12 @@ impl Chats {
             let rest = BETWEEN * u32::try_from(tried.max(1)).unwrap_or(1);
             return Ok(Some(rest));
         }
-        self.lay_aside(row, why).await.map(|()| None)
+        self.mark_failed(row, why).await.map(|()| None)
     }
 
-    /// What there is no room for yet is not tried in vain: it waits, as long as a message would.
-    async fn when_there_is_room(
+    /// A full session queue is no failed attempt: the event waits, as long as an outgoing message
+    /// would.
+    async fn retry_when_queue_has_room(
         &self,
         row: &InboxRow,
         why: String,
@@ -138,31 +142,34 @@ impl Chats {
         if self.0.clock.now().0 - row.received.0 < hours * 3_600_000 {
             return Ok(Some(BETWEEN));
         }
-        let why = format!("there was no room for it within {hours} hours: {why}");
-        self.lay_aside(row, &why).await.map(|()| None)
+        let why = format!("the session queue stayed full for {hours} hours: {why}");
+        self.mark_failed(row, &why).await.map(|()| None)
     }
 
-    async fn lay_aside(&self, row: &InboxRow, why: &str) -> Result<(), StoreError> {
+    async fn mark_failed(&self, row: &InboxRow, why: &str) -> Result<(), StoreError> {
         tracing::warn!(
-            event = row.id,
+            event = "inbox_message_failed",
+            inbox_id = row.id,
             chat = %row.lane,
-            why,
-            "a message could not be worked on and is laid aside"
+            reason = why,
+            "gave up on an incoming message; `manyhands inbox` can retry it"
         );
         let state = InboxState::Failed;
         self.0.records.settle(&row.id, state, Some(why)).await
     }
 
-    async fn take(&self, row: &InboxRow) -> End {
+    async fn take(&self, row: &InboxRow) -> IntakeOutcome {
         let inbound: Inbound = match serde_json::from_str(&row.body) {
             Ok(inbound) => inbound,
             Err(error) => {
                 let why = format!("the event is damaged: {error}");
-                return End::Settled(InboxState::Failed, Some(why));
+                return IntakeOutcome::Settled(InboxState::Failed, Some(why));
             }
         };
         self.spoken(&inbound.place);
         let mut inbound = inbound;
+        // Looked up here and not when the event arrives: it may take a request, and the platform
+        // waits for the acknowledgement.
         if inbound.place.sender_name.is_none()
             && let Some(channel) = self.channel(&row.channel, &row.account)
             && let Ok(name) = channel.called(&inbound.place).await
@@ -172,18 +179,18 @@ impl Chats {
         let taken = match &inbound.what {
             InboundEvent::Message(message) => self.take_message(row, &inbound, message).await,
             InboundEvent::Button { data, .. } => self.take_button(&inbound, data).await,
-            InboundEvent::Reaction { .. } => Ok(End::Settled(
+            InboundEvent::Reaction { .. } => Ok(IntakeOutcome::Settled(
                 InboxState::Ignored,
-                Some("a reaction starts nothing".to_owned()),
+                Some("reactions do not start a turn".to_owned()),
             )),
             InboundEvent::Failed { message, why } => self.bounced(row, message, why).await,
         };
         taken.unwrap_or_else(|error| match error.code {
-            ErrorCode::RateLimited => End::Full(error.message),
+            ErrorCode::RateLimited => IntakeOutcome::Full(error.message),
             ErrorCode::Unavailable | ErrorCode::StorageFull | ErrorCode::Conflict => {
-                End::Again(error.message)
+                IntakeOutcome::Again(error.message)
             }
-            _ => End::Settled(InboxState::Failed, Some(error.message)),
+            _ => IntakeOutcome::Settled(InboxState::Failed, Some(error.message)),
         })
     }
 
@@ -192,7 +199,7 @@ impl Chats {
         row: &InboxRow,
         inbound: &Inbound,
         message: &InboundMessage,
-    ) -> Result<End, ToolError> {
+    ) -> Result<IntakeOutcome, ToolError> {
         let place = &inbound.place;
         let settings = self.0.settings.current();
         let known = self.0.known.load_full();
@@ -206,21 +213,28 @@ impl Chats {
             Reception::Welcome => {}
             Reception::Stranger => {
                 self.meet(inbound, &message.text).await?;
-                let why = "they are not known yet".to_owned();
-                return Ok(End::Settled(InboxState::Ignored, Some(why)));
+                let why = "the sender is not paired yet".to_owned();
+                return Ok(IntakeOutcome::Settled(InboxState::Ignored, Some(why)));
             }
             Reception::Ignored(why) => {
-                return Ok(End::Settled(InboxState::Ignored, Some(why.to_owned())));
+                return Ok(IntakeOutcome::Settled(
+                    InboxState::Ignored,
+                    Some(why.to_owned()),
+                ));
             }
         }
         let records = &self.0.records;
         let name = inbound.chat_name.as_deref();
-        records.note_chat(place, name).await?;
-        // When too many come at once some are not noted: whoever goes on writing is, later.
+        records
+            .note_chat(place, name)
+            .await?;
+        // Best effort: under load some senders are recorded later, when they write again.
         let _ = self.0.seen.try_send(inbound.clone());
+        // Rights are computed when the event is processed and not when it arrived, so a sender
+        // rejected meanwhile starts nothing.
         let Some(caller) = super::caller_of(&settings, &known, place) else {
-            let why = "they may no longer speak".to_owned();
-            return Ok(End::Settled(InboxState::Ignored, Some(why)));
+            let why = "the sender is no longer allowed".to_owned();
+            return Ok(IntakeOutcome::Settled(InboxState::Ignored, Some(why)));
         };
         let key = self.session_at(place);
         let (text, pictures) = self.content(inbound, message, &caller).await?;
@@ -230,35 +244,41 @@ impl Chats {
             Meant::Message { input, .. } => input,
             Meant::Command(reply) => {
                 self.answer_now(row, inbound, &reply.response).await?;
-                return Ok(End::Settled(InboxState::Done, None));
+                return Ok(IntakeOutcome::Settled(InboxState::Done, None));
             }
             Meant::OnlyDirectives { response, .. } => {
                 self.answer_now(row, inbound, &response).await?;
-                return Ok(End::Settled(InboxState::Done, None));
+                return Ok(IntakeOutcome::Settled(InboxState::Done, None));
             }
         };
         input.pictures = pictures;
         if input.text.trim().is_empty() && input.pictures.is_empty() {
-            let why = "there is nothing in it".to_owned();
-            return Ok(End::Settled(InboxState::Ignored, Some(why)));
+            let why = "the message is empty".to_owned();
+            return Ok(IntakeOutcome::Settled(InboxState::Ignored, Some(why)));
         }
         self.begin_turn(row, inbound, &key, input, &caller).await?;
-        Ok(End::Settled(InboxState::Done, None))
+        Ok(IntakeOutcome::Settled(InboxState::Done, None))
     }
 
-    /// The platform could not deliver a message of ours after all.
-    async fn bounced(&self, row: &InboxRow, message: &str, why: &str) -> Result<End, ToolError> {
+    /// Records that the platform could not deliver a message of ours after all.
+    async fn bounced(
+        &self,
+        row: &InboxRow,
+        message: &str,
+        why: &str,
+    ) -> Result<IntakeOutcome, ToolError> {
         let (channel, account) = (&row.channel, &row.account);
         let noted = self.0.records.bounced(channel, account, message, why).await;
         let ours = noted?;
         tracing::warn!(
+            event = "message_undeliverable",
             chat = %row.lane,
             message,
-            why,
-            "a platform could not deliver a message"
+            reason = why,
+            "the platform reports that a message was not delivered"
         );
         self.outbox_changed();
-        Ok(End::Settled(
+        Ok(IntakeOutcome::Settled(
             match ours {
                 true => InboxState::Done,
                 false => InboxState::Ignored,
@@ -267,7 +287,7 @@ impl Chats {
         ))
     }
 
-    /// Promises the chat an answer and begins the turn. Done twice, it is done once.
+    /// Promises the chat a reply and starts the turn. Idempotent.
     async fn begin_turn(
         &self,
         row: &InboxRow,
@@ -285,16 +305,19 @@ impl Chats {
             draft: None,
             created: self.0.clock.now(),
         };
+        // The promise is on disk before the turn exists, so a turn never ends without a chat to
+        // reply to. The run id is the event id: however often the event is processed, it becomes
+        // one turn.
         let kept = self.0.records.promise(&promise).await;
         kept?;
         let origin = origin(inbound, caller);
-        let listener = minds.listen(Subscription::Session(key)); // before it is sent, so that nothing is missed
+        let listener = minds.listen(Subscription::Session(key)); // before sending, so that no event is missed
         let sent = minds
             .send(key, Some(row.id.clone()), input, &origin)
             .await?;
         match sent.repeated {
-            // It may have ended before this was kept.
-            true => self.keep_if_ended(&promise).await?,
+            // A repeated event: the turn may have ended before its promise was stored.
+            true => self.fulfil_if_ended(&promise).await?,
             false => self.show_live(promise, listener, caller.is_owner()),
         }
         Ok(())
@@ -307,16 +330,16 @@ impl Chats {
         text: &str,
     ) -> Result<(), ToolError> {
         let key = format!("said:{}", row.id);
-        let words = Words {
+        let words = OutgoingText {
             reply_to: answers(&inbound.place),
             ticket: inbound.ticket.clone(),
-            ..Words::new(&inbound.place, text, &key)
+            ..OutgoingText::new(&inbound.place, text, &key)
         };
         let rows = self.rows(words)?;
         self.put(&rows).await.map(drop)
     }
 
-    /// The conversation in which belongs what is said at a place.
+    /// The session that a message at a place belongs to.
     pub(super) fn session_at(&self, place: &ChatRef) -> SessionKey {
         let settings = self.0.settings.current();
         let agent = agent_for(&settings, place);
@@ -346,7 +369,7 @@ impl Chats {
     }
 }
 
-/// Whoever wrote, as a turn remembers them.
+/// The sender, recorded as the origin of the turn.
 fn origin(inbound: &Inbound, caller: &Caller) -> Origin {
     let place = &inbound.place;
     let sender = place.sender.as_deref().unwrap_or_default();
@@ -363,7 +386,7 @@ fn origin(inbound: &Inbound, caller: &Caller) -> Origin {
     }
 }
 
-/// Where others write too, an answer names what it answers.
+/// In shared chats a reply quotes the message it answers.
 pub(super) fn answers(place: &ChatRef) -> Option<String> {
     place.is_shared().then(|| place.message.clone()).flatten()
 }

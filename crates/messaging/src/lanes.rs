@@ -1,4 +1,4 @@
-//! Which chats are worked on, and which wait before they are tried again.
+//! Which chats of the inbox are being processed, and which wait before they are retried.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,21 +9,21 @@ use tokio::time::Instant;
 
 use super::intake::BETWEEN;
 
-/// How many chats are worked on at once.
+/// The most chats processed at once.
 const AT_ONCE: usize = 64;
-/// How many chats may wait without taking a place.
+/// The most chats that may wait without a slot.
 const MAX_RESTING: usize = 1_000;
-/// How long without news before the inbox is looked at anyway.
+/// The longest time without a change before the inbox is read anyway.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// The chats of the inbox. Clones are the same.
+/// The chats of the inbox. Clones share state.
 #[derive(Default, Clone)]
 pub(super) struct Lanes(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     state: Mutex<State>,
-    /// Fires when a chat is left.
+    /// Signals that a chat was left.
     left: Notify,
 }
 
@@ -42,12 +42,12 @@ impl Lanes {
         self.state().busy.len() < AT_ONCE
     }
 
-    /// Whether so many wait that another has to keep its place meanwhile.
+    /// Returns whether so many chats wait that the next one has to keep its slot meanwhile.
     pub(super) fn is_crowded(&self) -> bool {
         self.state().resting.len() >= MAX_RESTING
     }
 
-    /// The chats that are not to be begun with now.
+    /// The chats that must not be started now.
     pub(super) fn not_now(&self) -> Vec<String> {
         let (now, mut state) = (Instant::now(), self.state());
         state.resting.retain(|_, until| *until > now);
@@ -55,7 +55,7 @@ impl Lanes {
         busy.iter().chain(resting.keys()).cloned().collect()
     }
 
-    /// Begins with a chat, unless it is worked on.
+    /// Starts a chat, unless it is already being processed.
     pub(super) fn enter(&self, lane: &str) -> Option<Lane> {
         let entered = self.state().busy.insert(lane.to_owned());
         entered.then(|| Lane {
@@ -65,12 +65,12 @@ impl Lanes {
         })
     }
 
-    /// Comes back when a chat was left.
+    /// Waits until a chat is left.
     pub(super) async fn left(&self) {
         self.0.left.notified().await;
     }
 
-    /// When to look at the inbox even if nothing happens.
+    /// When to read the inbox even if nothing happens.
     pub(super) fn wake(&self) -> Instant {
         let latest = Instant::now() + LOOK_AGAIN;
         let first = self.state().resting.values().min().copied();
@@ -78,16 +78,17 @@ impl Lanes {
     }
 }
 
-/// A chat that is worked on, until this is dropped: also by a panic.
+/// A chat being processed, until dropped, also after a panic.
 pub(super) struct Lane {
     lanes: Lanes,
     lane: String,
-    /// How long it waits before it is worked on again; what was cut short waits a while.
+    /// How long it waits before it is processed again. Preset, so that a chat whose processing
+    /// panicked waits, too.
     rest: Option<Duration>,
 }
 
 impl Lane {
-    /// The work came to its end, and the chat waits so long before it is worked on again.
+    /// Ends the processing; the chat waits for `rest` before it is processed again.
     pub(super) fn leave(mut self, rest: Option<Duration>) {
         self.rest = rest;
     }

@@ -1,9 +1,23 @@
-//! Chats on platforms: accounts, what comes in, what goes out, and who may speak.
+//! Messaging: the accounts on chat platforms, their inbox and outbox, and who may talk to agents.
 //!
-//! An event is on disk before the platform is told that it was heard; it becomes at most one turn,
-//! because the turn's run is the event's id. Before the turn is begun, its chat is promised the
-//! answer; when the turn ends, the answer is put into the outbox and the promise taken out in one
-//! step. The outbox sends in order within each chat, and says of everything what became of it.
+//! The `channels` crate speaks the platforms' protocols; this crate decides and remembers. Its
+//! guarantee: every event becomes at most one turn, every turn's reply reaches the outbox exactly
+//! once, and the outcome of every outgoing message is known, across crashes at any moment.
+//!
+//! - **In**: an event is a row in the inbox, unique by the platform's own id, before the platform
+//!   is acknowledged; events that arrive together share one transaction. Chats are processed side
+//!   by side, each in order. The run id of a turn is the id of its event, so the event becomes one
+//!   turn however often it is processed.
+//! - **Promise**: before the turn starts, its chat is promised the reply; when it ends, the reply
+//!   enters the outbox and the promise is removed in one transaction.
+//! - **Out**: a message is *pending*, *sending* (on disk before the request), then *sent*, *failed*
+//!   or *unknown*. One whose arrival is unknown is shown, and sent once more unless the platform
+//!   detects duplicates by key. A chat waits for its first message, other chats do not.
+//! - **Who**: a sender is a caller like any other (`person:telegram:42`), derived from the owner's
+//!   records whenever it matters. Unknown senders get a pairing code; in groups the bot answers
+//!   only when mentioned.
+//! - **Live view** (typing notices, growing drafts) goes beside all that and may be lost. Approval
+//!   requests are buttons in the owner's chat.
 
 mod access;
 mod accounts;
@@ -29,7 +43,7 @@ pub use access::caller as caller_of;
 pub use bridge::{Seat, Seated};
 pub use courier::{Address, WAIT};
 pub use pairing::Pair;
-pub use say::{Delivered, NewFile};
+pub use say::{DeliveryReport, NewFile};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -44,27 +58,27 @@ use manyhands_core::{
     Caller, ChatRef, Clock, ErrorCode, Ids, PeerKind, Timestamp, ToolError, contained,
 };
 use manyhands_host::LiveSettings;
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::web::Web;
 use manyhands_store::{Chats as Records, OutboxRow, Store, StoreError};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use access::Known;
+use access::KnownSenders;
 use accounts::Making;
 use ear::AccountEar;
 use lanes::Lanes;
 use live::Lives;
 
-/// What an account notes when its owner stopped it.
+/// The note of an account that its owner stopped.
 const STOPPED: &str = "stopped";
-/// How many messages wait to be noted in the files of contacts.
+/// Buffered senders to be recorded as contacts.
 const MAX_SEEN: usize = 256;
-/// The longest wait before a broken account is tried again.
+/// The longest delay before a failed account is retried.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
-/// What chats are made from.
+/// Arguments of [`Chats::open`].
 pub struct ChatsParts<'a> {
     /// Everything that is stored.
     pub store: &'a Store,
@@ -73,7 +87,7 @@ pub struct ChatsParts<'a> {
     /// Requests that leave the machine.
     pub web: Web,
     /// Artifacts.
-    pub shelf: Shelf,
+    pub artifacts: ArtifactStore,
     /// Contacts and to-dos.
     pub people: People,
     /// The running agents.
@@ -82,11 +96,11 @@ pub struct ChatsParts<'a> {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Ids,
-    /// Fires when the gateway stops.
+    /// Cancelled when the gateway stops.
     pub stopping: CancellationToken,
 }
 
-/// Chats on platforms. Cheap to clone.
+/// Messaging of one gateway. Cheap to clone.
 #[derive(Clone)]
 pub struct Chats(Arc<Inner>);
 
@@ -95,53 +109,53 @@ struct Inner {
     records: Records,
     settings: LiveSettings,
     web: Web,
-    shelf: Shelf,
+    artifacts: ArtifactStore,
     people: People,
     minds: Arc<OnceLock<Minds>>,
     clock: Arc<dyn Clock>,
     ids: Ids,
     stopping: CancellationToken,
-    /// The accounts that are used, by platform and name.
-    lines: Mutex<BTreeMap<(String, String), Arc<Line>>>,
+    /// The running accounts, by platform and name.
+    accounts: Mutex<BTreeMap<(String, String), Arc<RunningAccount>>>,
     taking_over: tokio::sync::Mutex<()>,
-    /// Whom the owner decided about.
-    known: ArcSwap<Known>,
-    /// Something was heard.
+    /// The owner's decisions about senders.
+    known: ArcSwap<KnownSenders>,
+    /// Signals new events in the inbox.
     heard: Notify,
-    /// Something in the outbox changed.
+    /// Counts changes of the outbox.
     outbox: watch::Sender<u64>,
-    /// The chats of the inbox that are worked on.
+    /// The chats being processed.
     lanes: Lanes,
     lives: Lives,
-    /// Who spoke, to be noted in the files of contacts.
+    /// Senders to be recorded as contacts.
     seen: mpsc::Sender<Inbound>,
     unseen: Mutex<Option<mpsc::Receiver<Inbound>>>,
-    /// What was on its way when the gateway last ended, by account.
-    cut_off: Mutex<BTreeMap<(String, String), Vec<OutboxRow>>>,
+    /// Messages that were in flight when the gateway stopped, by account.
+    interrupted: Mutex<BTreeMap<(String, String), Vec<OutboxRow>>>,
     tasks: TaskTracker,
-    /// Where bridges sit.
+    /// Connection slots of bridges.
     seats: bridge::Seats,
-    /// The accounts that figures were ever given of.
+    /// Accounts that metrics were ever reported for.
     measured: Mutex<BTreeSet<(String, String)>>,
 }
 
-/// One account that is used.
-struct Line {
+/// One running account.
+struct RunningAccount {
     said: ChannelAccount,
-    around: Around,
+    around: AccountEnv,
     channel: OnceLock<Arc<dyn Channel>>,
     stop: CancellationToken,
-    state: Mutex<LineState>,
+    state: Mutex<AccountState>,
 }
 
-/// What an account depends on besides what is said of it.
+/// Settings that an account depends on besides its own.
 #[derive(PartialEq)]
-struct Around {
+struct AccountEnv {
     public_url: Option<String>,
     egress: EgressSettings,
 }
 
-impl Around {
+impl AccountEnv {
     fn of(settings: &Settings) -> Self {
         Self {
             public_url: settings.public_url.clone(),
@@ -150,7 +164,7 @@ impl Around {
     }
 }
 
-struct LineState {
+struct AccountState {
     standing: ConnectionStatus,
     since: Timestamp,
     stage: Stage,
@@ -158,18 +172,18 @@ struct LineState {
     last: Option<Timestamp>,
 }
 
-/// How far the making of an account's channel has come.
+/// How far the creation of an account's channel has come.
 #[derive(PartialEq, Clone, Copy)]
 enum Stage {
     Making,
-    /// Something changed while it was being made.
+    /// The settings changed during creation.
     LookAgain,
-    /// Something it needs is missing, such as a secret.
+    /// Something is missing, such as a secret.
     Lacking,
     Made,
 }
 
-/// How an account stands, for its owner.
+/// The status of an account.
 #[derive(Debug, Clone)]
 pub struct Status {
     /// The platform.
@@ -180,18 +194,18 @@ pub struct Status {
     pub enabled: bool,
     /// Whether its owner stopped it.
     pub stopped: bool,
-    /// None while it is not used.
+    /// `None` while it is not running.
     pub standing: Option<ConnectionStatus>,
-    /// Since when it has this standing.
+    /// Since when it has this state.
     pub since: Option<Timestamp>,
     /// Our identity there, once known.
     pub me: Option<BotIdentity>,
-    /// When the last message came.
+    /// When the last message arrived.
     pub last: Option<Timestamp>,
 }
 
 impl Status {
-    /// How it stands, in a word, and what is wrong if something is.
+    /// The state in one word, and the error if there is one.
     pub fn words(&self) -> (&'static str, Option<String>) {
         match (&self.standing, self.stopped, self.enabled) {
             (_, true, true) => ("stopped", None),
@@ -203,9 +217,9 @@ impl Status {
     }
 }
 
-impl Line {
-    /// Has it look again where it is not made yet: what it needs may have come since it looked. Whether
-    /// it goes on; one that lacks something does not.
+impl RunningAccount {
+    /// Lets an account whose channel is being created read the settings again: what it needs may
+    /// have been added since. Returns whether it goes on; one that lacks something does not.
     fn look_again(&self) -> bool {
         let mut state = self.state();
         if state.stage == Stage::Making {
@@ -214,7 +228,7 @@ impl Line {
         state.stage != Stage::Lacking
     }
 
-    /// Notes what came of making it; false when it has to look again.
+    /// Records the result of creating the channel; `false` if it has to be created again.
     fn came_to(&self, stage: Stage) -> bool {
         let mut state = self.state();
         let settled = state.stage != Stage::LookAgain;
@@ -222,20 +236,21 @@ impl Line {
         settled
     }
 
-    fn state(&self) -> MutexGuard<'_, LineState> {
+    fn state(&self) -> MutexGuard<'_, AccountState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Does work that goes on as long as the gateway runs. Where it panics it is begun anew, after a wait
-/// that grows.
+/// Runs a task for the lifetime of the gateway. After a panic it is restarted with growing delays.
 async fn again<F: Future<Output = ()>>(work: impl Fn() -> F) {
     let mut wait = Duration::from_secs(1);
     while let Err(panicked) = contained(work()).await {
         let reason = &panicked.reason;
         tracing::error!(
+            event = "messaging_task_panicked",
             reason,
-            "internal error: the work of chats panicked and is restarted"
+            retry_in = ?wait,
+            "internal error: a messaging task panicked; restarting it"
         );
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LONGEST_WAIT);
@@ -243,23 +258,23 @@ async fn again<F: Future<Output = ()>>(work: impl Fn() -> F) {
 }
 
 impl Chats {
-    /// Chats of which nothing is heard yet; see [`start`](Self::start).
+    /// Opens the stored state; nothing is received or sent before [`start`](Self::start).
     pub async fn open(parts: ChatsParts<'_>) -> Result<Self, StoreError> {
         let records = parts.store.chats().clone();
-        let known = Known::of(&records.senders().await?);
+        let known = KnownSenders::of(&records.senders().await?);
         let (seen, unseen) = mpsc::channel(MAX_SEEN);
         let inner = Inner {
             store: parts.store.clone(),
             records,
             settings: parts.settings,
             web: parts.web,
-            shelf: parts.shelf,
+            artifacts: parts.artifacts,
             people: parts.people,
             minds: parts.minds,
             clock: parts.clock,
             ids: parts.ids,
             stopping: parts.stopping,
-            lines: Mutex::default(),
+            accounts: Mutex::default(),
             taking_over: tokio::sync::Mutex::default(),
             known: ArcSwap::from_pointee(known),
             heard: Notify::new(),
@@ -268,7 +283,7 @@ impl Chats {
             lives: Lives::default(),
             seen,
             unseen: Mutex::new(Some(unseen)),
-            cut_off: Mutex::default(),
+            interrupted: Mutex::default(),
             tasks: TaskTracker::new(),
             seats: bridge::Seats::default(),
             measured: Mutex::default(),
@@ -276,11 +291,12 @@ impl Chats {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Takes up what was cut off, and begins to hear and to speak.
+    /// Resumes interrupted work, and starts receiving and sending.
     pub async fn start(&self) -> Result<(), StoreError> {
+        // Before anything is sent: rows still marked as sending belong to the previous process.
         for row in self.0.records.was_sending().await? {
             let key = (row.channel.clone(), row.account.clone());
-            self.cut_off().entry(key).or_default().push(row);
+            self.interrupted().entry(key).or_default().push(row);
         }
         let unseen = self.0.unseen.lock();
         let unseen = unseen.unwrap_or_else(PoisonError::into_inner).take();
@@ -288,7 +304,7 @@ impl Chats {
             self.spawn(|this| async move { this.note_people(unseen).await });
         }
         self.spawn(|this| async move { again(|| this.clone().work_on_inbox()).await });
-        self.spawn(|this| async move { again(|| this.clone().keep_promises()).await });
+        self.spawn(|this| async move { again(|| this.clone().fulfil_promises()).await });
         self.take_over().await;
         Ok(())
     }
@@ -306,10 +322,10 @@ impl Chats {
         });
     }
 
-    /// Waits until nothing is worked on; the gateway must be stopping.
+    /// Waits until all tasks have ended; the gateway must be stopping.
     pub async fn rest(&self) {
-        for line in self.lines().values() {
-            line.stop.cancel();
+        for running in self.accounts().values() {
+            running.stop.cancel();
         }
         self.0.tasks.close();
         self.0.tasks.wait().await;
@@ -320,14 +336,14 @@ impl Chats {
         &self.0.records
     }
 
-    fn lines(&self) -> MutexGuard<'_, BTreeMap<(String, String), Arc<Line>>> {
-        let lines = self.0.lines.lock();
-        lines.unwrap_or_else(PoisonError::into_inner)
+    fn accounts(&self) -> MutexGuard<'_, BTreeMap<(String, String), Arc<RunningAccount>>> {
+        let accounts = self.0.accounts.lock();
+        accounts.unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn cut_off(&self) -> MutexGuard<'_, BTreeMap<(String, String), Vec<OutboxRow>>> {
-        let cut_off = self.0.cut_off.lock();
-        cut_off.unwrap_or_else(PoisonError::into_inner)
+    fn interrupted(&self) -> MutexGuard<'_, BTreeMap<(String, String), Vec<OutboxRow>>> {
+        let interrupted = self.0.interrupted.lock();
+        interrupted.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn minds(&self) -> Result<&Minds, ToolError> {
@@ -335,36 +351,36 @@ impl Chats {
         self.0.minds.get().ok_or_else(starting)
     }
 
-    /// Where the bridge of an account sits.
+    /// The connection slot of an account's bridge.
     pub fn seat(&self, channel: &str, account: &str) -> Arc<Seat> {
         self.0.seats.of(channel, account)
     }
 
-    /// The channel of an account that is used.
+    /// The channel of a running account.
     pub fn channel(&self, channel: &str, account: &str) -> Option<Arc<dyn Channel>> {
         let key = (channel.to_owned(), account.to_owned());
-        self.lines().get(&key)?.channel.get().cloned()
+        self.accounts().get(&key)?.channel.get().cloned()
     }
 
-    /// Whether an account is to be used, though it may not be ready yet.
+    /// Returns whether an account is running, though it may not be ready yet.
     pub fn is_used(&self, channel: &str, account: &str) -> bool {
         let key = (channel.to_owned(), account.to_owned());
-        self.lines().contains_key(&key)
+        self.accounts().contains_key(&key)
     }
 
-    /// The accounts of a platform that are used.
+    /// The running accounts of a platform.
     pub fn accounts_of(&self, channel: &str) -> Vec<String> {
-        let lines = self.lines();
-        let of = lines.keys().filter(|(of, _)| of == channel);
+        let accounts = self.accounts();
+        let of = accounts.keys().filter(|(of, _)| of == channel);
         of.map(|(_, account)| account.clone()).collect()
     }
 
-    /// Uses the accounts that the settings name now, and no others.
+    /// Applies the settings: starts and stops accounts.
     pub async fn take_over(&self) {
-        // One at a time: who looked earlier must not undo what was decided since.
+        // One at a time: a call that read the settings earlier must not undo a later one.
         let _turn = self.0.taking_over.lock().await;
         let settings = self.0.settings.current();
-        let around = Around::of(&settings);
+        let around = AccountEnv::of(&settings);
         let mut wanted = BTreeMap::new();
         for (channel, said) in settings.channels.all() {
             for (account, own) in &said.accounts {
@@ -376,39 +392,39 @@ impl Chats {
         }
         let mut begun = Vec::new();
         {
-            let mut lines = self.lines();
-            lines.retain(|key, line| {
-                let same = wanted.get(key) == Some(&line.said) && line.around == around;
-                let stays = same && !line.stop.is_cancelled() && line.look_again();
+            let mut accounts = self.accounts();
+            accounts.retain(|key, running| {
+                let same = wanted.get(key) == Some(&running.said) && running.around == around;
+                let stays = same && !running.stop.is_cancelled() && running.look_again();
                 if !stays {
-                    line.stop.cancel();
+                    running.stop.cancel();
                 }
                 stays
             });
             for (key, said) in wanted {
-                if lines.contains_key(&key) {
+                if accounts.contains_key(&key) {
                     continue;
                 }
-                let line = Arc::new(self.line(said, &settings));
-                lines.insert(key.clone(), line.clone());
-                begun.push((key, line));
+                let running = Arc::new(self.new_account(said, &settings));
+                accounts.insert(key.clone(), running.clone());
+                begun.push((key, running));
             }
         }
         self.0.records.changes().note();
-        for ((channel, account), line) in begun {
+        for ((channel, account), running) in begun {
             self.spawn(|this| async move {
-                again(|| this.run_line(&channel, &account, &line)).await;
+                again(|| this.run_account(&channel, &account, &running)).await;
             });
         }
     }
 
-    fn line(&self, said: ChannelAccount, settings: &Settings) -> Line {
-        Line {
+    fn new_account(&self, said: ChannelAccount, settings: &Settings) -> RunningAccount {
+        RunningAccount {
             said,
-            around: Around::of(settings),
+            around: AccountEnv::of(settings),
             channel: OnceLock::new(),
             stop: self.0.stopping.child_token(),
-            state: Mutex::new(LineState {
+            state: Mutex::new(AccountState {
                 standing: ConnectionStatus::Connecting,
                 since: self.0.clock.now(),
                 stage: Stage::Making,
@@ -423,30 +439,36 @@ impl Chats {
         matches!(noted, Ok(Some(value)) if value == "yes")
     }
 
-    /// Uses an account until it is stopped.
-    async fn run_line(&self, channel: &str, account: &str, line: &Arc<Line>) {
-        let stopped = line.stop.clone();
+    /// Runs an account until it is stopped.
+    async fn run_account(&self, channel: &str, account: &str, running: &Arc<RunningAccount>) {
+        let stopped = running.stop.clone();
         let work = async {
             let made = loop {
-                if let Some(made) = line.channel.get() {
-                    break made.clone(); // it was made before its work panicked
+                if let Some(made) = running.channel.get() {
+                    break made.clone(); // created before the task panicked
                 }
-                match self.make(channel, account, &line.said).await {
-                    Ok(made) if line.came_to(Stage::Made) => break made,
-                    Err(why) if line.came_to(Stage::Lacking) => {
-                        tracing::warn!(channel, account, why, "a channel is not used");
+                match self.make(channel, account, &running.said).await {
+                    Ok(made) if running.came_to(Stage::Made) => break made,
+                    Err(why) if running.came_to(Stage::Lacking) => {
+                        tracing::warn!(
+                            event = "channel_start_failed",
+                            channel,
+                            account,
+                            reason = why,
+                            "channel not started; fix its settings"
+                        );
                         self.stands(channel, account, ConnectionStatus::Broken { why });
                         return std::future::pending().await;
                     }
                     _ => {}
                 }
             };
-            let _ = line.channel.set(made.clone()); // set here and nowhere else
+            let _ = running.channel.set(made.clone()); // set only here
             self.show_again(channel, account).await;
             tokio::join!(
-                self.listen(channel, account, &made, line),
+                self.listen(channel, account, &made, running),
                 self.send_all(channel, account, &made),
-                self.learn_name(&made, line),
+                self.learn_name(&made, running),
             );
         };
         tokio::select! {
@@ -475,7 +497,13 @@ impl Chats {
         making.make(channel, account, said).await
     }
 
-    async fn listen(&self, channel: &str, account: &str, made: &Arc<dyn Channel>, line: &Line) {
+    async fn listen(
+        &self,
+        channel: &str,
+        account: &str,
+        made: &Arc<dyn Channel>,
+        running: &RunningAccount,
+    ) {
         let ear = AccountEar {
             chats: self.clone(),
             channel: channel.to_owned(),
@@ -483,28 +511,29 @@ impl Chats {
         };
         let mut wait = Duration::from_secs(1);
         loop {
-            let ended = contained(made.listen(&ear, &line.stop)).await;
+            let ended = contained(made.listen(&ear, &running.stop)).await;
             let ended = ended.unwrap_or_else(|panicked| {
                 let reason = &panicked.reason;
                 tracing::error!(
+                    event = "channel_listener_panicked",
                     channel,
                     account,
                     reason,
-                    "internal error: a channel panicked"
+                    "internal error: the channel listener panicked"
                 );
                 Err(ChannelError::Broken(panicked.to_string()))
             });
-            if line.stop.is_cancelled() {
+            if running.stop.is_cancelled() {
                 return;
             }
             let why = match ended {
                 Ok(()) => "it ended by itself".to_owned(),
                 Err(error) => {
                     let why = error.to_string();
-                    tracing::warn!(channel, account, why, "a channel does not hear");
+                    tracing::warn!(event = "channel_listener_failed", channel, account, reason = why, retry_in = ?wait, "channel listener failed");
                     if let ChannelError::Refused(_) = error {
                         self.stands(channel, account, ConnectionStatus::Broken { why });
-                        return std::future::pending().await; // until its owner changes something
+                        return std::future::pending().await; // until the settings change
                     }
                     why
                 }
@@ -515,12 +544,12 @@ impl Chats {
         }
     }
 
-    async fn learn_name(&self, made: &Arc<dyn Channel>, line: &Line) {
+    async fn learn_name(&self, made: &Arc<dyn Channel>, running: &RunningAccount) {
         let mut wait = Duration::from_secs(5);
         loop {
             match made.me().await {
                 Ok(me) => {
-                    line.state().me = Some(me);
+                    running.state().me = Some(me);
                     self.0.records.changes().note();
                     return;
                 }
@@ -532,12 +561,12 @@ impl Chats {
         }
     }
 
-    /// Notes how an account stands.
+    /// Records the state of an account.
     fn stands(&self, channel: &str, account: &str, standing: ConnectionStatus) {
         let key = (channel.to_owned(), account.to_owned());
-        let line = self.lines().get(&key).cloned();
-        let Some(line) = line else { return };
-        let mut state = line.state();
+        let running = self.accounts().get(&key).cloned();
+        let Some(running) = running else { return };
+        let mut state = running.state();
         if state.standing != standing {
             state.standing = standing;
             state.since = self.0.clock.now();
@@ -545,25 +574,25 @@ impl Chats {
         }
     }
 
-    /// Notes that something was said in a chat of an account.
+    /// Records that a message arrived at an account.
     fn spoken(&self, place: &ChatRef) {
         let key = (place.channel.clone(), place.account.clone());
-        let line = self.lines().get(&key).cloned();
-        if let Some(line) = line {
-            line.state().last = Some(self.0.clock.now());
+        let running = self.accounts().get(&key).cloned();
+        if let Some(running) = running {
+            running.state().last = Some(self.0.clock.now());
         }
     }
 
-    /// How all accounts stand.
+    /// Returns the status of every account.
     pub async fn status(&self) -> Vec<Status> {
         let settings = self.0.settings.current();
         let mut all = Vec::new();
         for (channel, said) in settings.channels.all() {
             for (account, own) in &said.accounts {
                 let key = (channel.to_owned(), account.clone());
-                let line = self.lines().get(&key).cloned();
+                let running = self.accounts().get(&key).cloned();
                 let stopped = self.is_stopped(channel, account).await;
-                let state = line.as_ref().map(|line| line.state());
+                let state = running.as_ref().map(|running| running.state());
                 all.push(Status {
                     channel: channel.to_owned(),
                     account: account.clone(),
@@ -579,7 +608,7 @@ impl Chats {
         all
     }
 
-    /// Stops an account, until it is started again.
+    /// Stops an account until it is started again, also across restarts.
     pub async fn stop_account(&self, channel: &str, account: &str) -> Result<(), ToolError> {
         self.must_exist(channel, account)?;
         self.note(channel, account, "yes").await?;
@@ -587,7 +616,7 @@ impl Chats {
         Ok(())
     }
 
-    /// Starts an account, or begins anew with it.
+    /// Starts or restarts an account.
     pub async fn start_account(&self, channel: &str, account: &str) -> Result<(), ToolError> {
         self.must_exist(channel, account)?;
         self.put_aside(channel, account).await?;
@@ -595,13 +624,13 @@ impl Chats {
         Ok(())
     }
 
-    /// Ends what runs of an account, so that the next look at the settings begins anew with it: once,
-    /// since a platform may refuse somebody who is there twice.
+    /// Stops the tasks of an account and waits for them, so that it can be started again. Waiting
+    /// matters: platforms reject a second connection of the same bot.
     pub async fn put_aside(&self, channel: &str, account: &str) -> Result<(), ToolError> {
         self.note(channel, account, "no").await?;
         let key = (channel.to_owned(), account.to_owned());
-        if let Some(line) = self.lines().get(&key) {
-            line.stop.cancel();
+        if let Some(running) = self.accounts().get(&key) {
+            running.stop.cancel();
         }
         Ok(())
     }
@@ -612,7 +641,7 @@ impl Chats {
         noted.map_err(ToolError::from)
     }
 
-    /// Refuses an account that is not in the settings.
+    /// Rejects an account that is not in the settings.
     pub fn must_exist(&self, channel: &str, account: &str) -> Result<(), ToolError> {
         let settings = self.0.settings.current();
         let known = |channel: &str| {
@@ -621,17 +650,13 @@ impl Chats {
         };
         known(channel).ok_or_else(|| {
             let message = format!("there is no account {account} of {channel}");
-            let hint = format!("`manyhands channel login {channel}` makes one");
+            let hint = format!("add one with `manyhands channel login {channel}`");
             ToolError::not_found(message).hint(hint)
         })
     }
 
-    /// Who somebody is who writes as `place` says, with the rights they have now.
-    pub fn caller(
-        &self,
-        person: &str,
-        place: Option<&ChatRef>,
-    ) -> Result<Caller, ToolError> {
+    /// The caller for a person who wrote at `place`, with their present rights.
+    pub fn caller(&self, person: &str, place: Option<&ChatRef>) -> Result<Caller, ToolError> {
         let known = self.0.known.load();
         let settings = self.0.settings.current();
         let found = match place {
@@ -647,19 +672,19 @@ impl Chats {
             }
         };
         found.ok_or_else(|| {
-            let message = format!("{person} may no longer speak to agents here");
+            let message = format!("{person} is no longer allowed to talk to agents");
             ToolError::new(ErrorCode::Unauthenticated, message)
         })
     }
 
     async fn learn_known(&self) -> Result<(), ToolError> {
         let senders = self.0.records.senders().await?;
-        self.0.known.store(Arc::new(Known::of(&senders)));
+        self.0.known.store(Arc::new(KnownSenders::of(&senders)));
         Ok(())
     }
 }
 
-/// How an answer in a chat is shown, and by which agent.
+/// The agent that answers a chat.
 fn agent_for(settings: &Settings, place: &ChatRef) -> manyhands_core::AgentId {
     let channel = settings.channels.get(&place.channel);
     let Some(channel) = channel else {

@@ -1,6 +1,6 @@
-//! An answer that can be seen coming: typing, a draft that grows, and questions to the owner.
+//! Live view of a reply: typing notices, a growing draft, and approval requests.
 //!
-//! Nothing here has to happen: what must not be lost goes through the outbox.
+//! Everything here is best effort; what must not be lost goes through the outbox.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -15,30 +15,30 @@ use tokio::time::Instant;
 
 use super::Chats;
 use super::intake::answers;
-use super::say::Words;
+use super::say::OutgoingText;
 
-/// How often a chat is shown that something is being written.
+/// The interval of typing notices.
 const TYPING: Duration = Duration::from_secs(4);
-/// How much there must be before a draft is shown.
+/// The shortest draft shown.
 const ENOUGH: usize = 40;
-/// How many answers are shown coming at once; others come when they are done.
+/// The most replies shown live at once; others arrive when they are complete.
 const MAX_LIVE: usize = 500;
 
-/// The answers that are shown coming, by session and run.
+/// Replies shown live, by session and run.
 #[derive(Default, Clone)]
 pub(super) struct Lives(Arc<Mutex<HashMap<Key, Gate>>>);
 
 type Key = (String, String);
 
-/// Drafts and the answer itself never pass each other: nothing is shown any more once the answer is
-/// put into the outbox, and it is not put there while a draft is on its way.
+/// Keeps drafts and the final reply in order: nothing is shown once the reply is in the outbox, and
+/// the reply waits while a draft is being sent.
 #[derive(Default)]
 struct Gate {
-    /// A draft is on its way.
+    /// A draft is being sent.
     busy: bool,
-    /// The answer is there.
+    /// The reply is complete.
     shut: bool,
-    /// Somebody came with the answer meanwhile.
+    /// The reply arrived while a draft was being sent.
     waited: bool,
 }
 
@@ -50,6 +50,7 @@ impl Lives {
     fn enter(&self, promise: &Promise) -> Option<Entered> {
         let key = (promise.session_key.clone(), promise.run_id.clone());
         let mut gates = self.gates();
+        // At the limit the reply is simply not shown live; it still arrives through the outbox.
         if gates.len() >= MAX_LIVE || gates.contains_key(&key) {
             return None;
         }
@@ -58,8 +59,8 @@ impl Lives {
         Some(Entered { lives, key })
     }
 
-    /// Lets nothing more be shown of a run. False while something is on its way: whoever shows it
-    /// sees to the answer then.
+    /// Stops showing drafts of a run. Returns `false` while a draft is being sent; the task that
+    /// sends it then queues the reply.
     pub(super) fn shut(&self, session: &str, run: &str) -> bool {
         let key = (session.to_owned(), run.to_owned());
         let mut gates = self.gates();
@@ -67,19 +68,21 @@ impl Lives {
             return true;
         };
         gate.shut = true;
+        // Set under the same lock that `begin` takes, so either the draft sees `shut` or the reply
+        // sees `busy`.
         gate.waited |= gate.busy;
         !gate.busy
     }
 }
 
-/// One of them.
+/// One reply shown live.
 struct Entered {
     lives: Lives,
     key: Key,
 }
 
 impl Entered {
-    /// Whether the answer is there.
+    /// Returns whether the reply is complete.
     fn is_shut(&self) -> bool {
         self.lives
             .gates()
@@ -87,7 +90,7 @@ impl Entered {
             .is_none_or(|gate| gate.shut)
     }
 
-    /// Whether something may be shown; then it is on its way until [`finish`](Self::finish).
+    /// Starts showing a draft, until [`finish`](Self::finish); `false` if the reply is complete.
     fn begin(&self) -> bool {
         match self.lives.gates().get_mut(&self.key) {
             Some(gate) if !gate.shut => {
@@ -104,7 +107,7 @@ impl Entered {
         }
     }
 
-    /// Whether somebody came with the answer while something was on its way.
+    /// Ends the live view. Returns whether the reply arrived while a draft was being sent.
     fn leave(self) -> bool {
         let gate = self.lives.gates().remove(&self.key);
         gate.is_some_and(|gate| gate.waited)
@@ -117,7 +120,7 @@ impl Drop for Entered {
     }
 }
 
-/// One answer on its way.
+/// The live view of one reply.
 struct Live {
     chats: Chats,
     channel: Arc<dyn Channel>,
@@ -125,9 +128,9 @@ struct Live {
     by_owner: bool,
     /// Whether drafts are shown.
     drafts: bool,
-    /// What the model says since the last tool.
+    /// The model's text since the last tool call.
     text: String,
-    /// What the draft shows.
+    /// The text of the draft on the platform.
     shown: String,
     draft: Option<String>,
     next_edit: Instant,
@@ -135,8 +138,7 @@ struct Live {
 }
 
 impl Chats {
-    /// Shows the chats of an account again that their answers are coming, after a restart, and asks
-    /// the owner what waits for them.
+    /// After a restart: resumes the live views of an account and repeats open approval requests.
     pub(super) async fn show_again(&self, channel: &str, account: &str) {
         let (Ok(promises), Ok(minds)) = (self.0.records.promises().await, self.minds()) else {
             return;
@@ -159,13 +161,13 @@ impl Chats {
                     .ask_owner(&promise, by_owner, id, &tool, &asked.arguments)
                     .await
             {
-                tracing::warn!(%error, "the owner could not be asked in a chat");
+                tracing::warn!(event = "approval_request_not_sent", %error, "failed to send an approval request to the owner's chat");
             }
             self.show_live(promise, listener, by_owner);
         }
     }
 
-    /// Shows a chat that its answer is coming, until it is there.
+    /// Shows a reply live until it is complete.
     pub(super) fn show_live(&self, promise: Promise, listener: ChatListener, by_owner: bool) {
         let place = &promise.place;
         let Some(channel) = self.channel(&place.channel, &place.account) else {
@@ -192,7 +194,7 @@ impl Chats {
         self.spawn(|this| async move {
             let (promise, gate) = live.follow(listener).await;
             if gate.leave() {
-                this.try_to_keep(&promise).await;
+                this.try_to_fulfil(&promise).await;
             }
         });
     }
@@ -212,14 +214,17 @@ impl Live {
                         self.happened(&event.what).await;
                     }
                     Ok(_) => {}
-                    Err(Lagged(_)) => self.drafts = false, // what is shown would have holes
+                    // The lost text would leave holes in the draft; the complete reply follows
+                    // anyway.
+                    Err(Lagged(_)) => self.drafts = false,
                 },
                 _ = typing.tick() => {
+                    // The end of the turn may be among the lost events.
                     if self.gate.is_shut() {
-                        return (self.promise, self.gate); // its end was among what was missed
+                        return (self.promise, self.gate);
                     }
                     if types {
-                        let _ = self.channel.typing(&self.promise.place).await; // it is only shown
+                        let _ = self.channel.typing(&self.promise.place).await; // best effort
                     }
                 }
                 () = tokio::time::sleep_until(self.next_edit), if self.wants_edit() => {
@@ -249,20 +254,22 @@ impl Live {
                     .ask_owner(&self.promise, self.by_owner, *approval, tool, arguments)
                     .await;
                 if let Err(error) = asked {
-                    tracing::warn!(%error, "the owner could not be asked in a chat");
+                    tracing::warn!(event = "approval_request_not_sent", %error, "failed to send an approval request to the owner's chat");
                 }
             }
             _ => {}
         }
     }
 
-    /// The model said something before it goes on with its tools: that is a message of its own.
+    /// Text before a tool call becomes a message of its own.
     async fn part(&mut self, said: &str) {
         self.text.clear();
         self.shown.clear();
         if said.trim().is_empty() {
             return;
         }
+        // The key is derived from the text, so that after a restart the same part is not sent
+        // twice.
         let mut hash = DefaultHasher::new();
         said.hash(&mut hash);
         let key = format!(
@@ -271,13 +278,13 @@ impl Live {
             self.promise.run_id,
             hash.finish()
         );
-        let words = Words {
+        let words = OutgoingText {
             edits: self.draft.take(),
             session: Some(self.promise.session_key.clone()),
-            ..Words::new(&self.promise.place, said, &key)
+            ..OutgoingText::new(&self.promise.place, said, &key)
         };
         let (session, run) = (&self.promise.session_key, &self.promise.run_id);
-        // From here on the draft is a message that stays.
+        // From here on the draft is a permanent message.
         let records = &self.chats.0.records;
         let kept = records.drafted(session, run, None).await;
         let put = match self.chats.rows(words) {
@@ -286,11 +293,11 @@ impl Live {
             Err(error) => Err(error),
         };
         if let Err(error) = put {
-            tracing::warn!(%error, "a part of an answer is not shown");
+            tracing::warn!(event = "draft_not_shown", %error, "failed to show a part of a reply");
         }
     }
 
-    /// Shows the draft as it is now, behind all that was to be said before it.
+    /// Sends the draft as it is now, behind everything queued before it.
     async fn show(&mut self) {
         let can = self.channel.abilities();
         self.next_edit = Instant::now() + can.per_edit;
@@ -309,7 +316,8 @@ impl Live {
         self.gate.finish();
     }
 
-    /// Whether the answer is still to come: the turn may have ended before it was followed.
+    /// Returns whether the reply is still owed: the turn may have ended before the listener
+    /// existed.
     async fn is_owed(&self) -> bool {
         let (session, run) = (&self.promise.session_key, &self.promise.run_id);
         let owed = self.chats.0.records.promised(session, run).await;

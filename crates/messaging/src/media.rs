@@ -1,4 +1,4 @@
-//! Files, pictures and recordings of a message, as a model is given them.
+//! Files, images and recordings of a message, as input for a model.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use manyhands_store::{Bucket, NewArtifact, StoreError};
 
 use super::{Chats, agent_for};
 
-/// The most pictures of one message that a model is shown, and the largest of them.
+/// The most images of one message shown to a model, and the largest size.
 const PICTURES: usize = 3;
 const PICTURE_BYTES: u64 = 5 * 1024 * 1024;
-/// The most files of one message that are taken in.
+/// The most files of one message that are stored.
 const FILES: usize = 10;
-/// How long files that people sent are kept.
+/// How long files from people are stored.
 const KEPT_MS: i64 = 30 * 86_400_000;
 /// How much of a quoted message is shown.
 const QUOTED: usize = 1_000;
 
 impl Chats {
-    /// What a message says, with what it answers and what is attached to it.
+    /// The text of a message, with what it quotes and what is attached.
     pub(super) async fn content(
         &self,
         inbound: &Inbound,
@@ -71,7 +71,7 @@ impl Chats {
         Ok((text, pictures))
     }
 
-    /// Takes one file in, and says in a line what became of it.
+    /// Stores one file and returns a line that describes it.
     async fn take_in(
         &self,
         inbound: &Inbound,
@@ -90,7 +90,7 @@ impl Chats {
         let bytes = match channel.fetch(media, most).await {
             Ok(bytes) => bytes,
             Err(SendError::Later { why, .. }) => {
-                // The whole event is tried again, a few times.
+                // An error retries the whole event, a limited number of times.
                 let message = format!("{what} could not be fetched yet: {why}");
                 return Err(ToolError::new(ErrorCode::Unavailable, message));
             }
@@ -116,15 +116,15 @@ impl Chats {
                 Ok(Some(said)) => return Ok(format!("[spoken] {said}")),
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "a voice message could not be turned into text");
+                    tracing::warn!(event = "transcription_failed", %error, "failed to transcribe a voice message");
                 }
             }
         }
-        self.lay_on_shelf(inbound, media, &what, mime, bytes, caller)
+        self.store_artifact(inbound, media, &what, mime, bytes, caller)
             .await
     }
 
-    async fn lay_on_shelf(
+    async fn store_artifact(
         &self,
         inbound: &Inbound,
         media: &Media,
@@ -153,8 +153,8 @@ impl Chats {
             room: artifact_room(limits, caller.is_owner()),
         };
         let size = bytes.len();
-        let kept = match self.0.shelf.disk.admit(caller.is_owner()) {
-            Ok(()) => self.0.shelf.store.put(new, bytes).await,
+        let kept = match self.0.artifacts.disk.admit(caller.is_owner()) {
+            Ok(()) => self.0.artifacts.store.put(new, bytes).await,
             Err(low) => Err(low),
         };
         match kept {
@@ -179,7 +179,7 @@ fn add_line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// What a model reads of a file's name.
+/// The description of a file for the model.
 fn named(media: &Media) -> String {
     let kind = match media.kind {
         MediaKind::Image => "a picture",
@@ -204,7 +204,7 @@ fn is_picture(mime: &str) -> bool {
     )
 }
 
-/// The type of a picture or recording by its first bytes.
+/// The type of an image or recording by its first bytes; the sender's claim is not trusted.
 fn seen(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),

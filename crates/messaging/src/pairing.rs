@@ -1,27 +1,27 @@
-//! Strangers become known: a code that the owner approves.
+//! Pairing: unknown senders get a code that the owner approves.
 
 use manyhands_channels::Inbound;
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_store::{SenderRow, SenderState};
 
 use super::Chats;
-use super::say::Words;
+use super::say::OutgoingText;
 
-/// How much of a stranger's first words is kept.
+/// How much of a stranger's first message is stored.
 const SAID: usize = 200;
-/// The letters of codes: none that look like others.
+/// The alphabet of codes, without letters that look alike.
 const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-/// Whom the owner means: somebody's id, or the code they were given.
+/// A sender by id or by pairing code.
 #[derive(Debug, Clone)]
 pub struct Pair<'a> {
     /// The platform.
     pub channel: &'a str,
-    /// A person's id there, or a pairing code.
+    /// A sender's id there, or a pairing code.
     pub who: &'a str,
 }
 
-/// What was decided about somebody.
+/// The decision about a sender.
 #[derive(Debug, Clone)]
 pub struct Paired {
     pub channel: String,
@@ -30,7 +30,7 @@ pub struct Paired {
 }
 
 impl Chats {
-    /// Tells a stranger, once, how to become known.
+    /// Tells a stranger, once, how to pair.
     pub(super) async fn meet(&self, inbound: &Inbound, text: &str) -> Result<(), ToolError> {
         let place = &inbound.place;
         let sender = place.sender.clone().unwrap_or_default();
@@ -53,18 +53,19 @@ impl Chats {
             return Ok(());
         }
         tracing::info!(
+            event = "pairing_requested",
             channel = place.channel,
             sender,
-            "somebody asks to be known; `manyhands pair list` shows them"
+            "new pairing request; list requests with `manyhands pair list`"
         );
         let text = format!(
             "Hello. I only speak with people my owner knows. If you are my owner, run\n\n`manyhands pair approve {} {code} --owner`\n\nElse ask them to run it without `--owner`.",
             place.channel
         );
         let key = format!("pair:{}:{sender}:{code}", place.channel);
-        let words = Words {
+        let words = OutgoingText {
             ticket: inbound.ticket.clone(),
-            ..Words::new(place, &text, &key)
+            ..OutgoingText::new(place, &text, &key)
         };
         let rows = self.rows(words)?;
         self.put(&rows).await.map(drop)
@@ -76,7 +77,7 @@ impl Chats {
         bytes.iter().map(letter).collect()
     }
 
-    /// Lets somebody speak from now on, as the owner or as a guest.
+    /// Approves a sender, as the owner or as a guest.
     pub async fn approve(&self, pair: Pair<'_>, owner: bool) -> Result<Paired, ToolError> {
         let row = self.meant(&pair).await?;
         self.decide(&row, SenderState::Approved, owner).await?;
@@ -85,19 +86,19 @@ impl Chats {
             false => "Welcome. You are known here now; write to me again.",
         };
         let key = format!("paired:{}:{}:{}", row.channel, row.id, self.0.clock.now().0);
-        let rows = self.rows(Words::new(&row.place, text, &key))?;
+        let rows = self.rows(OutgoingText::new(&row.place, text, &key))?;
         self.put(&rows).await?;
         Ok(paired(row))
     }
 
-    /// Lets somebody not speak from now on; they are not told.
+    /// Rejects a sender, without telling them.
     pub async fn reject(&self, pair: Pair<'_>) -> Result<Paired, ToolError> {
         let row = self.meant(&pair).await?;
         self.decide(&row, SenderState::Rejected, false).await?;
         Ok(paired(row))
     }
 
-    /// Forgets somebody: they are a stranger again.
+    /// Forgets a sender, who becomes a stranger again.
     pub async fn forget(&self, pair: Pair<'_>) -> Result<Paired, ToolError> {
         let row = self.meant(&pair).await?;
         let done = self.0.records.forget_sender(&row.channel, &row.id).await;
@@ -129,8 +130,12 @@ impl Chats {
                 && (row.id == pair.who || row.code.as_deref() == Some(code.as_str()))
         };
         rows.into_iter().find(fits).ok_or_else(|| {
-            let message = format!("nobody on {} has asked as {}", pair.channel, pair.who);
-            let hint = "`manyhands pair list` shows who asks; they have to write first";
+            let message = format!(
+                "no pairing request on {} matches {}",
+                pair.channel, pair.who
+            );
+            let hint =
+                "`manyhands pair list` shows pairing requests; the sender has to write first";
             ToolError::new(ErrorCode::NotFound, message).hint(hint)
         })
     }

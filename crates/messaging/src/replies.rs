@@ -1,4 +1,4 @@
-//! Answers go to the chats that were promised them.
+//! Delivers replies to the chats they were promised to.
 
 use std::time::Duration;
 
@@ -8,20 +8,22 @@ use manyhands_store::{NewOutbound, Promise, TurnState};
 
 use super::Chats;
 use super::intake::answers;
-use super::say::Words;
+use super::say::OutgoingText;
 
-/// How long a promise whose turn was never begun is kept: the event that asked for it is taken up
-/// again after a crash.
+/// How long a promise without a turn is stored: after a crash the event is processed again and
+/// starts the turn.
 const ORPHAN_MS: i64 = 86_400_000;
-/// How often promises are looked through.
+/// How often all promises are checked.
 const ROUND: Duration = Duration::from_secs(60);
 
 impl Chats {
-    /// Keeps every promise whose turn has ended, now and whenever one does.
-    pub(super) async fn keep_promises(self) {
+    /// Fulfils every promise whose turn has ended, now and whenever a turn ends.
+    pub(super) async fn fulfil_promises(self) {
         let Ok(minds) = self.minds() else { return };
+        // Subscribe before the first pass, or a turn that ends in between would wait for the next
+        // round.
         let mut ends = minds.listen(Subscription::Ends);
-        self.look_through().await;
+        self.check_promises().await;
         let mut round = tokio::time::interval(ROUND);
         round.tick().await;
         loop {
@@ -31,60 +33,68 @@ impl Chats {
                         let session = event.session.to_string();
                         let promised = self.0.records.promised(&session, &event.run_id).await;
                         if let Ok(Some(promise)) = promised {
-                            self.try_to_keep(&promise).await;
+                            self.try_to_fulfil(&promise).await;
                         }
                     }
-                    Err(Lagged(_)) => self.look_through().await,
+                    // Events were lost, so any promise may be due.
+                    Err(Lagged(_)) => self.check_promises().await,
                 },
-                _ = round.tick() => self.look_through().await,
+                _ = round.tick() => self.check_promises().await,
             }
         }
     }
 
-    async fn look_through(&self) {
+    async fn check_promises(&self) {
         match self.0.records.promises().await {
             Ok(promises) => {
                 for promise in promises {
-                    self.try_to_keep(&promise).await;
+                    self.try_to_fulfil(&promise).await;
                 }
             }
-            Err(error) => tracing::warn!(%error, "the promises could not be read"),
+            Err(error) => {
+                tracing::warn!(event = "promises_read_failed", %error, "failed to read which replies are owed")
+            }
         }
     }
 
-    /// Keeps what a conversation owes while its turns are still on record: it is about to be deleted.
+    /// Queues the replies that a session owes, before it is deleted with its turns.
     pub async fn settle(&self, session: &str) {
         match self.0.records.promises().await {
             Ok(promises) => {
                 for promise in promises.iter().filter(|one| one.session_key == session) {
-                    self.try_to_keep(promise).await;
+                    self.try_to_fulfil(promise).await;
                 }
             }
-            Err(error) => tracing::warn!(%error, "the promises could not be read"),
+            Err(error) => {
+                tracing::warn!(event = "promises_read_failed", %error, "failed to read which replies are owed")
+            }
         }
     }
 
-    pub(super) async fn try_to_keep(&self, promise: &Promise) {
-        if let Err(error) = self.keep_if_ended(promise).await {
-            tracing::warn!(%error, session = promise.session_key, "an answer waits");
+    pub(super) async fn try_to_fulfil(&self, promise: &Promise) {
+        if let Err(error) = self.fulfil_if_ended(promise).await {
+            tracing::warn!(event = "reply_queue_failed", session = promise.session_key, %error, "failed to queue a reply; will retry");
         }
     }
 
-    /// Puts the answer into the outbox if there is one, and lets go of the promise with it.
-    pub(super) async fn keep_if_ended(&self, promise: &Promise) -> Result<(), ToolError> {
+    /// Queues the reply if the turn has ended; the promise is removed in the same transaction, so a
+    /// crash neither loses nor doubles it.
+    pub(super) async fn fulfil_if_ended(&self, promise: &Promise) -> Result<(), ToolError> {
         let (session, run) = (&promise.session_key, &promise.run_id);
         let turn = self.0.store.sessions().run(session, run).await;
         let turn = turn?;
         let answer = match &turn {
             None if self.0.clock.now().0 - promise.created.0 > ORPHAN_MS => Vec::new(),
             None => return Ok(()),
-            // Whoever spoke meanwhile is answered with the turn that took it in.
+            // The message was merged into a running turn, whose reply covers it.
             Some(turn) if turn.state == TurnState::Merged => Vec::new(),
             Some(turn) => match ended(turn) {
                 None => return Ok(()),
+                // A draft is being sent. The sending task queues the reply afterwards, so the two
+                // cannot overtake each other.
                 Some(_) if !self.0.lives.shut(session, run) => return Ok(()),
                 Some(what) => {
-                    // The last draft may have been noted since the promise was read.
+                    // Read the promise again: the last draft may have been recorded since.
                     let now = self.0.records.promised(session, run).await;
                     match now? {
                         None => return Ok(()),
@@ -93,6 +103,8 @@ impl Chats {
                 }
             },
         };
+        // One transaction for the outbox row and the promise: a crash leaves either both or
+        // neither.
         let kept = self.0.records.keep_promise(session, run, &answer).await;
         kept?;
         self.outbox_changed();
@@ -108,11 +120,13 @@ impl Chats {
     fn answer(&self, promise: &Promise, what: &TurnEvent) -> Result<Vec<NewOutbound>, ToolError> {
         let text = match what {
             TurnEvent::Final { text, .. } => text.clone(),
+            // Error texts may name hosts, models and paths; guests get a generic one.
             TurnEvent::Error(failure) if !self.is_owner(&promise.place) => {
                 tracing::warn!(
+                    event = "turn_failed_for_guest",
                     session = promise.session_key,
                     error = failure.text,
-                    "a guest was told that there is no answer"
+                    "a turn failed; the guest received a generic message"
                 );
                 "I could not answer that. Please try again later.".to_owned()
             }
@@ -132,12 +146,12 @@ impl Chats {
             return Ok(Vec::new());
         }
         let key = format!("reply:{}:{}", promise.session_key, promise.run_id);
-        self.rows(Words {
+        self.rows(OutgoingText {
             reply_to: answers(&promise.place),
             ticket: promise.ticket.clone(),
             edits: promise.draft.clone(),
             session: Some(promise.session_key.clone()),
-            ..Words::new(&promise.place, &text, &key)
+            ..OutgoingText::new(&promise.place, &text, &key)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Saying something in a chat: kept first, sent when its turn comes.
+//! Outgoing messages: stored first, sent by the dispatcher.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use manyhands_store::{ArtifactQuota, Bucket, NewArtifact, NewOutbound, OutboxKey
 
 use super::Chats;
 
-/// The longest message where it is not known what a platform takes.
+/// The longest message while the limit of the platform is unknown.
 const SAFE: usize = 1_900;
-/// How long the bytes of a file that is sent are kept.
+/// How long the bytes of an outgoing file are stored: longer than a message is retried.
 const KEPT_MS: i64 = 8 * 86_400_000;
 
-/// Something to be said in a chat.
-pub(super) struct Words<'a> {
+/// A text message to a chat.
+pub(super) struct OutgoingText<'a> {
     pub(super) to: &'a ChatRef,
     pub(super) text: &'a str,
-    /// What makes saying it twice saying it once.
+    /// Idempotency key: the same key is sent once.
     pub(super) key: &'a str,
     pub(super) reply_to: Option<String>,
     pub(super) ticket: Option<String>,
-    /// The message of ours whose place it takes.
+    /// Our message that it replaces.
     pub(super) edits: Option<String>,
     pub(super) buttons: Vec<Vec<Button>>,
     pub(super) session: Option<String>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> OutgoingText<'a> {
     pub(super) fn new(to: &'a ChatRef, text: &'a str, key: &'a str) -> Self {
         Self {
             to,
@@ -43,7 +43,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A file to be sent.
+/// A file to send.
 pub struct NewFile {
     /// How it is shown.
     pub form: FileKind,
@@ -57,20 +57,20 @@ pub struct NewFile {
     pub bytes: Bytes,
 }
 
-/// What became of something that was to be said.
+/// The delivery state of a message.
 #[derive(Debug, Clone)]
-pub struct Delivered {
-    /// Its id in the outbox; of several pieces, the last one's.
+pub struct DeliveryReport {
+    /// Its id in the outbox; of several pieces, that of the last.
     pub id: String,
     /// Its delivery state.
     pub state: OutboxState,
-    /// The platform's id of it, once it arrived.
+    /// The platform's id, once it arrived.
     pub message: Option<String>,
     /// Why it was not delivered.
     pub why: Option<String>,
 }
 
-impl From<OutboxRow> for Delivered {
+impl From<OutboxRow> for DeliveryReport {
     fn from(row: OutboxRow) -> Self {
         Self {
             id: row.id,
@@ -82,8 +82,8 @@ impl From<OutboxRow> for Delivered {
 }
 
 impl Chats {
-    /// A text as it is kept: in pieces that fit the platform, in order.
-    pub(super) fn rows(&self, words: Words<'_>) -> Result<Vec<NewOutbound>, ToolError> {
+    /// Splits a text into outbox rows that fit the platform, in order.
+    pub(super) fn rows(&self, words: OutgoingText<'_>) -> Result<Vec<NewOutbound>, ToolError> {
         let channel = self.channel(&words.to.channel, &words.to.account);
         let pieces = match &channel {
             Some(channel) => channel.pieces(words.text),
@@ -113,14 +113,14 @@ impl Chats {
         Ok(rows)
     }
 
-    /// Keeps words that are to be said; they are on disk when this returns. The id of the last piece.
+    /// Stores outgoing rows and returns the id of the last. They are on disk when this returns.
     pub(super) async fn put(&self, rows: &[NewOutbound]) -> Result<Option<String>, ToolError> {
         let ids = self.0.records.say(rows).await?;
         self.outbox_changed();
         Ok(ids.last().cloned())
     }
 
-    /// Says something in a chat, and waits a while to see what becomes of it.
+    /// Sends a text and waits a while for its delivery state.
     pub async fn tell(
         &self,
         to: &ChatRef,
@@ -129,23 +129,23 @@ impl Chats {
         key: &str,
         session: Option<&str>,
         within: Duration,
-    ) -> Result<Delivered, ToolError> {
+    ) -> Result<DeliveryReport, ToolError> {
         if text.trim().is_empty() {
             return Err(ToolError::parameter("text", "must not be empty"));
         }
-        let words = Words {
+        let words = OutgoingText {
             reply_to: reply_to.map(str::to_owned),
             session: session.map(str::to_owned),
-            ..Words::new(to, text, key)
+            ..OutgoingText::new(to, text, key)
         };
         let rows = self.rows(words)?;
         let id = self.put(&rows).await?;
         let id =
-            id.ok_or_else(|| ToolError::parameter("text", "holds nothing that can be sent"))?;
+            id.ok_or_else(|| ToolError::parameter("text", "contains nothing that can be sent"))?;
         self.outcome(&id, within).await
     }
 
-    /// Sends a file to a chat, and waits a while to see what becomes of it.
+    /// Sends a file and waits a while for its delivery state.
     pub async fn tell_file(
         &self,
         to: &ChatRef,
@@ -153,7 +153,7 @@ impl Chats {
         agent: &AgentId,
         key: &str,
         within: Duration,
-    ) -> Result<Delivered, ToolError> {
+    ) -> Result<DeliveryReport, ToolError> {
         let now = self.0.clock.now();
         let new = NewArtifact {
             name: file.name.clone(),
@@ -165,7 +165,7 @@ impl Chats {
             expires: Some(Timestamp(now.0 + KEPT_MS)),
             room: ArtifactQuota::ENDLESS,
         };
-        let kept = self.0.shelf.store.put(new, file.bytes).await;
+        let kept = self.0.artifacts.store.put(new, file.bytes).await;
         let artifact = kept?.id;
         let link = self.public_link(artifact);
         let message = OutgoingMessage {
@@ -185,18 +185,18 @@ impl Chats {
         self.outcome(&id.unwrap_or_default(), within).await
     }
 
-    /// Where a platform can fetch a file, if it can reach the gateway.
+    /// A download URL that the platform can fetch, if the gateway has a public https address.
     fn public_link(&self, artifact: ArtifactId) -> Option<String> {
         let settings = self.0.settings.current();
         let public = settings.public_url.as_deref()?;
         let good = Duration::from_millis(KEPT_MS.unsigned_abs());
         public.starts_with("https://").then(|| {
-            let (url, _) = self.0.shelf.links.make(artifact, good, Some(public));
+            let (url, _) = self.0.artifacts.links.make(artifact, good, Some(public));
             url
         })
     }
 
-    /// Reacts to a message, and waits a while to see what becomes of it.
+    /// Reacts to a message and waits a while for the delivery state.
     pub async fn react(
         &self,
         to: &ChatRef,
@@ -205,7 +205,7 @@ impl Chats {
         big: bool,
         key: &str,
         within: Duration,
-    ) -> Result<Delivered, ToolError> {
+    ) -> Result<DeliveryReport, ToolError> {
         let say = OutgoingContent::React {
             message: message.to_owned(),
             emoji: emoji.to_owned(),
@@ -221,8 +221,9 @@ impl Chats {
         self.outcome(&id.unwrap_or_default(), within).await
     }
 
-    /// What became of something that was to be said, as far as it is known within a time.
-    pub async fn outcome(&self, id: &str, within: Duration) -> Result<Delivered, ToolError> {
+    /// Returns the delivery state of a message, waiting up to `within` for a final one.
+    pub async fn outcome(&self, id: &str, within: Duration) -> Result<DeliveryReport, ToolError> {
+        // Subscribe before reading, or a change in between would be missed.
         let mut changes = self.0.outbox.subscribe();
         let waiting = tokio::time::sleep(within);
         tokio::pin!(waiting);
@@ -244,28 +245,28 @@ impl Chats {
         }
     }
 
-    /// Tells those who wait that something in the outbox changed.
+    /// Wakes everyone who waits for a change of the outbox.
     pub(super) fn outbox_changed(&self) {
         self.0
             .outbox
             .send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Has something tried again that did not arrive.
+    /// Retries an undelivered message.
     pub async fn resend(&self, id: &str) -> Result<(), ToolError> {
         let done = self.0.records.resend(id).await?;
         self.outbox_changed();
         done.then_some(()).ok_or_else(|| not_lost(id))
     }
 
-    /// Lets go of something that did not arrive.
+    /// Discards an undelivered message.
     pub async fn let_go(&self, id: &str) -> Result<(), ToolError> {
         let done = self.0.records.let_go(id).await?;
         self.outbox_changed();
         done.then_some(()).ok_or_else(|| not_lost(id))
     }
 
-    /// Has an event worked on again that could not be.
+    /// Retries a failed incoming message.
     pub async fn rehear(&self, id: &str) -> Result<(), ToolError> {
         let done = self.0.records.retry(id).await?;
         self.0.heard.notify_one();
@@ -276,8 +277,9 @@ impl Chats {
 }
 
 fn not_lost(id: &str) -> ToolError {
-    let message = format!("there is no message {id} that did not arrive");
-    ToolError::new(ErrorCode::NotFound, message).hint("`manyhands outbox` lists those there are")
+    let message = format!("no undelivered message has the id {id}");
+    ToolError::new(ErrorCode::NotFound, message)
+        .hint("`manyhands outbox` lists undelivered messages")
 }
 
 pub(super) fn row(

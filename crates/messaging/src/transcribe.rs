@@ -1,4 +1,4 @@
-//! Turning what somebody spoke into text, through a provider of the settings.
+//! Transcribes voice messages through a configured provider.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use uuid::Uuid;
 
 use super::Chats;
 
-/// How long it may take.
+/// The longest time for a transcription.
 const WITHIN: Duration = Duration::from_secs(120);
 /// The longest transcript.
 const MOST: u64 = 1024 * 1024;
-/// Where OpenAI's own interface is.
+/// The default endpoint.
 const OPENAI: &str = "https://api.openai.com/v1";
 
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ struct Transcript {
 }
 
 impl Chats {
-    /// What is said in a recording; `None` when nothing is set up for that.
+    /// Returns the transcript of a recording; `None` if transcription is not configured.
     pub(super) async fn transcribe(
         &self,
         bytes: &Bytes,
@@ -62,7 +62,8 @@ impl Chats {
                 .map_err(|e| e.to_string())?;
             let key = key.ok_or_else(|| format!("the vault has no key for {name}"))?;
             let value = HeaderValue::from_str(&format!("Bearer {}", key.expose()));
-            let mut value = value.map_err(|_| "the key cannot be sent".to_owned())?;
+            let mut value = value
+                .map_err(|_| "the key has characters that cannot be sent in a header".to_owned())?;
             value.set_sensitive(true);
             headers.insert("authorization", value);
         }
@@ -106,7 +107,7 @@ impl Chats {
             return Err(format!("{name} answered {status}"));
         }
         let transcript: Transcript = serde_json::from_slice(&body)
-            .map_err(|_| format!("{name} answered with something that is no transcript"))?;
+            .map_err(|_| format!("{name} did not return a transcript"))?;
         Ok(Some(transcript.text.trim().to_owned()))
     }
 }

@@ -1,4 +1,4 @@
-//! Forgetting what is over, and figures of what is not.
+//! Retention of old messages, and metrics.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -10,12 +10,12 @@ use manyhands_store::StoreError;
 
 use super::{Chats, Status};
 
-/// How often in one go old messages are removed, a thousand at a time; the rest comes next time.
+/// How many batches of a thousand old messages are removed at once; the rest follows next time.
 const ROUNDS: usize = 20;
 
 impl Chats {
-    /// Forgets messages that ended long ago and strangers whom nobody wanted to know; how many that
-    /// were. It takes a bounded time, and lets others at the records in between.
+    /// Removes old settled messages and unanswered pairing requests, and returns how many. Bounded,
+    /// in batches, so that others get at the database in between.
     pub async fn sweep(&self) -> Result<u64, StoreError> {
         let days = i64::from(self.0.settings.current().channels.kept_days);
         let before = Timestamp(self.0.clock.now().0 - days * 86_400_000);
@@ -32,7 +32,7 @@ impl Chats {
         Ok(gone)
     }
 
-    /// Counts what waits, what did not arrive, and how the accounts stand.
+    /// Updates the metrics of queues and accounts.
     pub async fn measure(&self, metrics: &Metrics) {
         let records = &self.0.records;
         if let (Ok(heard), Ok(said)) = (records.backlog().await, records.lost().await) {
@@ -59,7 +59,7 @@ impl Chats {
         let mut measured = measured.unwrap_or_else(PoisonError::into_inner);
         measured.extend(now.keys().cloned());
         for key in measured.iter() {
-            // An account that is no longer there is not connected either.
+            // A removed account is reported as disconnected, or its last value would stay.
             let up = now.get(key).copied().unwrap_or_default();
             let labels = [("channel", key.0.as_str()), ("account", key.1.as_str())];
             let gauge = metrics.gauge_of("channel_connected", &labels);

@@ -1,9 +1,11 @@
-//! Tools that somebody brings along for one session: the MCP servers that an editor names in `session/new`.
+//! Editor servers: tools for one session, from the MCP servers that an editor names in
+//! `session/new`.
 //!
-//! `manyhands acp` runs them on the editor's machine, with the rights of whoever uses the editor, and offers their tools
-//! here over a socket of their own, as a node does. They are in the catalogue as long as that socket stands, and only
-//! for the one session: [`Audience::session`](manyhands_core::Audience) is checked where every call is decided. Nothing
-//! about them is stored.
+//! `manyhands acp` runs them on the editor's machine, with the rights of the editor's user, and
+//! offers their tools here over a socket of their own, as a node does. They are in the catalogue
+//! while that socket is open, and only for the one session:
+//! [`Audience::session`](manyhands_core::Audience) is checked in the same decision as everything
+//! else. Nothing about them is stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,37 +19,41 @@ use manyhands_upstream::outcome;
 use serde_json::Value;
 
 use super::naming::full_name;
-use super::node::{About, Node, Outbox};
+use super::node::{ConnectedNode, NodeInfo, NodeOutbox};
 use super::offer::{self, Offer};
 use super::tool::failure;
 use super::{Definition, Nodes};
 
-/// What their names begin with, so that none can pass for a server or a machine that the owner's rules name.
+/// Prefix of their names, so that none can pass for a server or node that the owner's rules name.
 const PREFIX: &str = "acp-";
-/// How many of them one session may have.
+/// The most editor servers of one session.
 const MAX_IN_SESSION: usize = 16;
-/// How many there may be in all.
+/// The most editor servers in total.
 const MAX_IN_ALL: usize = 1_000;
-/// How long a call may take.
+/// The deadline of a call.
 const DEADLINE: Duration = Duration::from_secs(310);
-/// The longest description that is shown.
+/// The longest description shown.
 const MAX_DESCRIPTION: usize = 20_000;
 
-/// What is offered to a session.
-pub struct Brought {
-    /// What it is to be called.
+/// An editor server that connects.
+pub struct EditorServer {
+    /// The requested name.
     pub name: String,
     /// Its tools.
     pub offer: Offer,
-    /// Whose they are.
+    /// The session that may use them.
     pub session: SessionKey,
 }
 
 impl Nodes {
-    /// Puts the tools up for their session. Where the name is taken, as by the same server in another session, a number
-    /// is added to it.
-    pub fn bring(&self, brought: Brought, outbox: Outbox) -> Result<Arc<Node>, ToolError> {
-        let Brought {
+    /// Publishes the tools for their session. If the name is taken, for instance by the same server
+    /// in another session, a number is appended.
+    pub fn bring(
+        &self,
+        brought: EditorServer,
+        outbox: NodeOutbox,
+    ) -> Result<Arc<ConnectedNode>, ToolError> {
+        let EditorServer {
             name,
             mut offer,
             session,
@@ -58,10 +64,12 @@ impl Nodes {
             return Err(ToolError::parameter("client.id", message));
         }
         let mut state = self.state();
+        // Checked under the lock that also inserts, so that concurrent connections cannot exceed
+        // the limit.
         let own = state.brought.values().filter(|of| **of == key).count();
         if own >= MAX_IN_SESSION || state.brought.len() >= MAX_IN_ALL {
             let message = format!(
-                "{MAX_IN_SESSION} servers of an editor are connected to this session already, or {MAX_IN_ALL} to all"
+                "too many editor servers (limit {MAX_IN_SESSION} per session, {MAX_IN_ALL} in total)"
             );
             return Err(ToolError::new(ErrorCode::Unavailable, message).hint("use fewer of them"));
         }
@@ -73,11 +81,12 @@ impl Nodes {
         let mut names = std::iter::once(name.clone())
             .chain((2..=MAX_IN_ALL).map(|number| format!("{}-{number}", short(&name))))
             .map(|name| name.parse::<NodeId>());
+        // An invalid name ends the search at once, and is reported below.
         let id = names.find(|id| id.as_ref().map_or(true, free));
         let id = id.ok_or_else(|| ToolError::internal("no name is free"))?;
         let id = id.map_err(|e| ToolError::parameter("client.id", e.to_string()))?;
         let left_out = std::mem::take(&mut offer.left_out);
-        let about = About {
+        let about = NodeInfo {
             id: id.clone(),
             cancels: offer.cancels,
             checked: false,
@@ -89,10 +98,10 @@ impl Nodes {
             writers: Box::default(),
             left_out: left_out.into(),
         };
-        let node = Arc::new(Node::new(about, outbox));
+        let node = Arc::new(ConnectedNode::new(about, outbox));
         let tools = offer.tools.iter().map(|tool| -> Arc<dyn Tool> {
             let definition = state.share(tool);
-            Arc::new(BroughtTool::new(&node, tool, definition, &key))
+            Arc::new(EditorTool::new(&node, tool, definition, &key))
         });
         let tools = tools.collect();
         self.shelve(&id, Some(tools))?;
@@ -102,42 +111,43 @@ impl Nodes {
         Ok(node)
     }
 
-    /// Takes them down again.
-    pub fn take_away(&self, node: &Arc<Node>) {
-        node.end("its editor disconnected");
+    /// Removes the tools.
+    pub fn take_away(&self, node: &Arc<ConnectedNode>) {
+        node.end("the editor disconnected");
         let mut state = self.state();
         state.brought.remove(node.id());
-        let _ = self.shelve(node.id(), None); // taking down cannot be refused
+        let _ = self.shelve(node.id(), None); // removing cannot fail
         drop(state);
         self.note_change();
     }
 }
 
-/// A name with room for a number.
+/// A name shortened to leave room for a number.
 fn short(name: &str) -> &str {
     let end = name.floor_char_boundary(name.len().min(NodeId::MAX - 5));
     name[..end].trim_end_matches('-')
 }
 
-/// One tool of a server that an editor brought along.
-struct BroughtTool {
+/// One tool of an editor server.
+struct EditorTool {
     spec: ToolSpec,
-    /// Its name at the other end.
+    /// Its name on the editor server.
     name: String,
-    node: Arc<Node>,
-    /// Held, so that the next that says the same shares it.
+    node: Arc<ConnectedNode>,
+    /// Keeps the shared definition alive for other nodes with the same tool.
     _definition: Arc<Definition>,
 }
 
-impl BroughtTool {
+impl EditorTool {
     fn new(
-        node: &Arc<Node>,
+        node: &Arc<ConnectedNode>,
         tool: &offer::Tool,
         definition: Arc<Definition>,
         session: &Arc<str>,
     ) -> Self {
         let id = node.id();
-        // As for servers of the settings: what does not say that it only reads may do anything, and tell anybody.
+        // As for configured servers: a tool without `readOnlyHint` may do anything and send
+        // anything anywhere.
         let reads = Effects::READS.and(Effects::LEAVES);
         let only_reads = tool.capabilities.iter().all(|one| one == "filesystem.read");
         let effects = match only_reads {
@@ -151,6 +161,8 @@ impl BroughtTool {
                 name: id.to_string(),
             });
         spec.group = Group::Extra;
+        // The session is part of the audience, so the usual authorization hides the tools from
+        // everyone else.
         spec.audience.session = Some(session.clone());
         spec.description = match definition.description.len() > MAX_DESCRIPTION {
             true => definition
@@ -172,7 +184,7 @@ impl BroughtTool {
 }
 
 #[async_trait]
-impl Tool for BroughtTool {
+impl Tool for EditorTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -180,8 +192,9 @@ impl Tool for BroughtTool {
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
         let answer = self.node.call(&self.name, arguments, context).await;
         let answer = answer.map_err(|lost| match self.spec.effects.only_reads() {
+            // Only calls with effects need the warning: repeating a read is harmless.
             true => lost,
-            false => lost.hint("it may have taken effect there: look before calling again"),
+            false => lost.hint("the call may have taken effect; check before calling again"),
         })?;
         match answer.error {
             Some(error) => Err(failure(answer.code.as_deref(), error)),

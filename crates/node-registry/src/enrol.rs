@@ -1,11 +1,10 @@
-//! One-time codes: how a machine becomes a node without anybody copying a token.
+//! One-time codes by which a machine becomes a node without anyone copying a token.
 //!
-//! Anybody who reaches the gateway may try a code, and every try is checked. A limit on tries cannot
-//! be applied before the check without refusing the right code too, which would let whoever shares
-//! the address, or everybody if the limit were global, keep a machine from enrolling; and a limit on
-//! tries per code would let them use the owner's code up. So the bound is the code itself: 99 random
-//! bits. Somebody who tries a million codes a second for the week that a code may be valid at most
-//! has tried 2^39 of 2^99.
+//! Anyone who reaches the gateway may try a code, and attempts are not limited. A limit checked
+//! before the code would also reject the right code, so anyone who shares the address (or everyone,
+//! with a global limit) could keep a machine from enrolling; a limit per code would let them use up
+//! the owner's code. So the code itself is the bound: 99 random bits. A million attempts per second
+//! for a week, the longest a code is valid, try 2^39 of 2^99.
 
 use std::time::Duration;
 
@@ -14,15 +13,15 @@ use manyhands_store::StoreError;
 
 use super::Nodes;
 
-/// Letters and digits that nobody mistakes for each other.
+/// Letters and digits that are not mistaken for each other.
 const ALPHABET: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz!";
-/// How many of them are in a code; each has log2(31) = 4.95 bits.
+/// The length of a code; each letter has log2(31) = 4.95 bits.
 const LETTERS: usize = 20;
-// Shorter codes could be guessed, and tries are not limited: see above.
+// Shorter codes could be guessed, because attempts are not limited (see above).
 const _: () = assert!(LETTERS * 495 >= 80 * 100);
 
 impl Nodes {
-    /// Makes a code that lets its bearer become the node `id`, once.
+    /// Creates a code that lets its bearer become the node `id`, once.
     pub async fn make_code(
         &self,
         id: &NodeId,
@@ -34,7 +33,7 @@ impl Nodes {
         Ok((code, expires))
     }
 
-    /// Uses a code up: the name of the node it stands for.
+    /// Redeems a code and returns the name of its node.
     pub async fn use_code(&self, code: &str) -> Result<Option<NodeId>, StoreError> {
         let code = code.trim().to_ascii_lowercase();
         self.records.take_code(&code, self.now()).await
@@ -48,7 +47,7 @@ impl Nodes {
             let [byte] = self.ids.random::<1>();
             let letter = ALPHABET[usize::from(byte % 32)];
             if letter == b'!' {
-                continue; // 31 letters, each as likely as the next
+                continue; // 31 letters with equal probability
             }
             if letters % 5 == 0 {
                 code.push('-');

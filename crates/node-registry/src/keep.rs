@@ -1,4 +1,4 @@
-//! Keeping the records of nodes: what was seen, and what the owner changes.
+//! Persistence of node records, and the owner's changes to them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,25 +7,26 @@ use manyhands_core::{ErrorCode, NodeId, ToolError};
 use manyhands_store::{NodeNews, NodeRecord, StoreError};
 use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
 
-use super::origins::Origin;
-use super::{News, Nodes};
+use super::origins::ProcessOrigin;
+use super::{Nodes, ProcessNotice};
 
-/// How long what was seen may wait for more of it before it is put on disk.
+/// How long changes are collected before they are written, so that many reconnecting nodes cost one
+/// transaction.
 const GATHER: Duration = Duration::from_millis(200);
 
 impl Nodes {
-    /// Puts what was seen on disk, many nodes at a time, for as long as it is polled.
+    /// Writes changed records in batches, until dropped.
     pub async fn keep_records(&self) {
         loop {
             self.unkept.notified().await;
             tokio::time::sleep(GATHER).await;
             if let Err(error) = self.flush().await {
-                tracing::warn!(%error, "what was seen of nodes could not be put on disk");
+                tracing::warn!(event = "node_last_seen_save_failed", %error, "failed to persist when nodes were last seen; will retry");
             }
         }
     }
 
-    /// Puts what was seen on disk.
+    /// Writes changed records now.
     pub async fn flush(&self) -> Result<(), StoreError> {
         let _keeping = self.keeping.lock().await;
         let (names, records) = {
@@ -36,13 +37,14 @@ impl Nodes {
             (names, records)
         };
         let kept = self.records.put(&records).await;
+        // Put the names back, or a full disk would lose the change until the node connects again.
         if kept.is_err() {
             self.state().unkept.extend(names);
         }
         kept
     }
 
-    /// Forgets what nobody needs any more.
+    /// Removes expired records.
     pub async fn sweep(&self) -> Result<(), StoreError> {
         self.records.sweep(self.now()).await
     }
@@ -50,12 +52,12 @@ impl Nodes {
     fn record(&self, id: &NodeId) -> Result<NodeRecord, ToolError> {
         let known = self.state().known.get(id).cloned();
         known.ok_or_else(|| {
-            ToolError::not_found(format!("there is no node {id} on record"))
+            ToolError::not_found(format!("node {id} not found"))
                 .hint("`manyhands nodes` lists them")
         })
     }
 
-    /// What is on record of a node.
+    /// Returns the record of a node.
     pub fn on_record(&self, id: &str) -> Result<NodeRecord, ToolError> {
         let id = id
             .parse()
@@ -63,7 +65,7 @@ impl Nodes {
         self.record(&id)
     }
 
-    /// Gives a node another name. It has to connect again, and does.
+    /// Renames a node. It is disconnected and reconnects under its new name.
     pub async fn rename(&self, old: &str, new: &str) -> Result<NodeId, ToolError> {
         let old = self.on_record(old)?;
         let new: NodeId = new
@@ -75,7 +77,7 @@ impl Nodes {
                 node.id != old.id && (node.id == new || node.former.contains(&new))
             };
             if let Some(taken) = state.known.values().find(another) {
-                let message = format!("{new} is, or was, the name of node {}", taken.id);
+                let message = format!("the name {new} is or was used by node {}", taken.id);
                 return Err(ToolError::new(ErrorCode::Conflict, message)
                     .hint("choose another name, or forget that node first"));
             }
@@ -91,6 +93,8 @@ impl Nodes {
             state.known.insert(new.clone(), record.clone());
             record
         };
+        // The map was changed first so that no other rename can take the name meanwhile; on failure
+        // the change is undone below.
         let keeping = self.keeping.lock().await;
         let renamed = self.records.rename(&old.id, &record).await;
         drop(keeping);
@@ -100,12 +104,12 @@ impl Nodes {
             state.known.insert(old.id.clone(), old);
             return Err(error.into());
         }
-        self.disconnect(&old.id, "it was given another name, and connects again");
+        self.disconnect(&old.id, "the node was renamed and must reconnect");
         self.roll.note();
         Ok(new)
     }
 
-    /// Forgets a node. One that is connected only when told to.
+    /// Removes a node. A connected one only with `force`.
     pub async fn forget(
         &self,
         id: &str,
@@ -117,7 +121,8 @@ impl Nodes {
             return Err(ToolError::new(ErrorCode::Conflict, message)
                 .hint("stop it first, or use force, which disconnects it"));
         }
-        // It may be on record here and not on disk yet.
+        // The record may not be on disk yet; the lock keeps a concurrent flush from writing it
+        // again.
         let keeping = self.keeping.lock().await;
         let removed = self.records.remove(&record.id).await;
         removed?;
@@ -127,7 +132,7 @@ impl Nodes {
             state.unkept.remove(&record.id);
         }
         drop(keeping);
-        let disconnected = self.disconnect(&record.id, "the owner forgot it");
+        let disconnected = self.disconnect(&record.id, "the owner removed the node");
         self.roll.note();
         let result = NodeForgetResult {
             ok: true,
@@ -138,7 +143,7 @@ impl Nodes {
         Ok((result, record))
     }
 
-    /// Ends a node's connection; whether there was one.
+    /// Closes the connection of a node. Returns whether there was one.
     pub fn disconnect(&self, id: &NodeId, why: &str) -> bool {
         let node = self.state().online.get(id).cloned();
         match node {
@@ -151,13 +156,14 @@ impl Nodes {
         }
     }
 
-    /// Takes news of a program in the background: kept, and told to whom it concerns, once.
-    /// Answers with whether it is new, and what is known of it.
+    /// Stores a state change of a background process and announces it once. Returns whether it is
+    /// new, and the stored notice. Nodes repeat a notice until it is acknowledged, so duplicates
+    /// are normal.
     pub async fn tell(
         &self,
         node: &NodeId,
         told: NodeExecEventParams,
-    ) -> Result<(bool, Arc<News>), StoreError> {
+    ) -> Result<(bool, Arc<ProcessNotice>), StoreError> {
         let call = told.call_id.as_deref();
         let origin = call.and_then(|call| self.origins.of(node, call));
         let mut news = NodeNews {
@@ -176,16 +182,19 @@ impl Nodes {
         };
         let new = self.records.tell(&mut news).await?;
         let token = news.token.and_then(|token| token.parse().ok());
-        let origin = news.caller.zip(news.agent).map(|(caller, agent)| Origin {
-            caller,
-            agent,
-            session: news.session_key,
-            token,
-        });
+        let origin = news
+            .caller
+            .zip(news.agent)
+            .map(|(caller, agent)| ProcessOrigin {
+                caller,
+                agent,
+                session: news.session_key,
+                token,
+            });
         let node = node.clone();
-        let news = Arc::new(News { node, origin, told });
+        let news = Arc::new(ProcessNotice { node, origin, told });
         if new {
-            let _ = self.news.send(news.clone()); // nobody listening is no failure: it is kept
+            let _ = self.news.send(news.clone()); // no subscribers is fine: it is stored
         }
         Ok((new, news))
     }

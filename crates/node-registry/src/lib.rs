@@ -1,8 +1,34 @@
-//! The nodes: who is connected, who is on record, and their tools in the catalogue.
+//! Nodes: other machines that share their tools. A node dials `/ws`, says which tools it offers,
+//! and answers calls; it never asks for anything itself.
 //!
-//! A node's tools are in the catalogue exactly as long as its connection stands. Whoever
-//! connects under a name that is connected takes it over at once: the old connection ends and
-//! what waited for it fails as something that may be tried again.
+//! This crate holds the connections, the stored records and the nodes' tools in the catalogue. It
+//! knows nothing of the WebSocket itself: the `socket` crate feeds it messages and drains a
+//! [`NodeOutbox`].
+//!
+//! - **Presence.** A node's tools are in the catalogue exactly as long as its connection is open. A
+//!   second connection under a connected name replaces the first at once, and what waited for the
+//!   old one fails as retryable. The catalogue is a persistent map, and nodes with identical tool
+//!   definitions share them, so thousands of nodes can come and go.
+//! - **Names.** A node token is valid for one name. The name is the gateway's record, so renaming
+//!   needs nothing of the node.
+//! - **Calls** carry the path's own id. A node runs an id once, whatever is sent twice. A call that
+//!   nobody waits for is cancelled; one whose node disconnects fails as retryable.
+//!   `Tool::deadline_of` lets a command's own timeout count.
+//! - **Files** ([`transfer`]): source and destination are a node or a workspace, and one loop
+//!   relays the pieces, at most 4 MiB ahead of what the destination has stored. Pieces use a queue
+//!   of their own behind messages, so a call never waits for a file. A partial file stays hidden
+//!   until its SHA-256 is right, and is named by the file's state and both ends, so that a repeated
+//!   request resumes it.
+//! - **Process notices** of background processes are repeated by the node until acknowledged,
+//!   stored once, and announced to the conversation that started the process.
+//! - **Watches** are pulled: the gateway asks a node for the output after what it has, as its
+//!   reader has room, and each piece passes only while the call that opened the watch would still
+//!   be allowed.
+//! - **Confinement** (`--jail`, `--sandbox`) belongs to the node's owner and cannot be changed over
+//!   the wire. A sandboxed node says so when it connects, and agents use it without approval; on
+//!   others they ask first.
+//! - **Editor servers** (`brought`) are MCP servers that `manyhands acp` runs on an editor's
+//!   machine for one session. They are connected like nodes, under names that begin with `acp-`.
 
 mod brought;
 mod enrol;
@@ -28,21 +54,21 @@ use manyhands_wire::{LeftOutTool, NodeEntry};
 use serde_json::Value;
 use tokio::sync::{Notify, broadcast, watch};
 
-pub use brought::Brought;
-pub use node::{FromNode, Node, Outbox, Watched};
+pub use brought::EditorServer;
+pub use node::{ConnectedNode, FromNode, NodeOutbox, ProcessWatch};
 pub use offer::Offer;
-pub use origins::{News, Origins};
+pub use origins::{Origins, ProcessNotice};
 
 pub use naming::plain_path;
-use node::About;
+use node::NodeInfo;
 use tool::NodeTool;
 
-/// How many nodes may be connected.
+/// The most connected nodes.
 const MAX_NODES: usize = 20_000;
-/// How much news may wait for a socket; one that falls further behind misses some.
+/// Buffered notices per subscriber; a slower one misses some.
 const MAX_NEWS: usize = 256;
 
-/// What a tool of a node says of itself, shared by all nodes that say the same.
+/// A tool definition, shared by all nodes that declare the same.
 pub(crate) struct Definition {
     description: Arc<str>,
     schema: Arc<Value>,
@@ -57,19 +83,19 @@ pub struct Nodes {
     clock: Arc<dyn Clock>,
     ids: Ids,
     changed: watch::Sender<u64>,
-    /// Who is connected or on record changed.
+    /// Changes of the connected or stored nodes.
     roll: Changes,
-    news: broadcast::Sender<Arc<News>>,
-    /// There are records to be put on disk.
+    news: broadcast::Sender<Arc<ProcessNotice>>,
+    /// Signals that records have to be written.
     unkept: Notify,
-    /// Held while records are put on disk or taken off it, so that none comes back.
+    /// Held while records are written or removed, so that a removed one is not written again.
     keeping: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
-    online: HashMap<NodeId, Arc<Node>>,
-    /// Those who brought tools along for one session, with its key.
+    online: HashMap<NodeId, Arc<ConnectedNode>>,
+    /// Editor servers, with the session that may use them.
     brought: HashMap<NodeId, Arc<str>>,
     known: BTreeMap<NodeId, NodeRecord>,
     /// Changed in memory and not on disk yet.
@@ -112,30 +138,30 @@ impl Nodes {
         self.state.lock().expect("no panic while held")
     }
 
-    /// Tells when tools came or went.
+    /// Notifies when tools came or went.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// Tells when a node came, went, was renamed or forgotten.
+    /// Notifies when a node connected, disconnected, was renamed or removed.
     pub fn roll(&self) -> &Changes {
         &self.roll
     }
 
-    /// Tells news of programs in the background.
-    pub fn news(&self) -> broadcast::Receiver<Arc<News>> {
+    /// Subscribes to notices of background processes.
+    pub fn news(&self) -> broadcast::Receiver<Arc<ProcessNotice>> {
         self.news.subscribe()
     }
 
-    /// Somebody else changed the catalogue.
+    /// Notifies subscribers of [`changes`](Self::changes) that another part changed the catalogue.
     pub fn note_change(&self) {
         self.changed.send_modify(|count| *count += 1);
     }
 
-    /// The name under which `caller` may connect with `token`, having called itself `said`.
+    /// Returns the name under which `caller` may connect with `token`, having called itself `said`.
     ///
-    /// A node's token is good for one name: the one on record with it, or else its own. The
-    /// owner connects any. A node that still calls itself by a former name has its present one.
+    /// A node token is valid for one name: the stored one, or else the token's own. The owner's
+    /// token may use any. A node that still uses a former name gets its present one.
     pub fn name_for(
         &self,
         caller: &Caller,
@@ -158,13 +184,13 @@ impl Nodes {
                 state.known.values().find(own)
             }
             Role::Client | Role::ReadOnly | Role::Channel => {
-                let message = "only a node's token or the owner's connects a node";
+                let message = "only a node token or the owner's token can connect a node";
                 return Err(ToolError::new(ErrorCode::Forbidden, message)
                     .hint("make one with `manyhands nodes code NAME` or `manyhands token create NAME --role node`"));
             }
         };
         let refused = |name: &str| {
-            let message = format!("this token is node {name}'s, not {said}'s");
+            let message = format!("this token belongs to node {name}, not {said}");
             ToolError::new(ErrorCode::Forbidden, message).hint(format!(
                 "connect as {name}, or get a code with `manyhands nodes code {said}`"
             ))
@@ -184,7 +210,7 @@ impl Nodes {
         }
     }
 
-    /// What a node that was once called `id` is called now.
+    /// The present name of a node that was once called `id`.
     pub fn present_name(&self, id: &NodeId) -> NodeId {
         let state = self.state();
         if state.known.contains_key(id) {
@@ -194,15 +220,15 @@ impl Nodes {
         renamed.map_or_else(|| id.clone(), |node| node.id.clone())
     }
 
-    /// Connects a node: its tools are in the catalogue when this returns.
+    /// Connects a node. Its tools are in the catalogue when this returns.
     pub fn join(
         &self,
         id: NodeId,
         mut offer: Offer,
         token: Option<TokenId>,
-        outbox: Outbox,
-    ) -> Result<Arc<Node>, ToolError> {
-        let about = About {
+        outbox: NodeOutbox,
+    ) -> Result<Arc<ConnectedNode>, ToolError> {
+        let about = NodeInfo {
             id: id.clone(),
             cancels: offer.cancels,
             checked: offer.checked,
@@ -215,19 +241,22 @@ impl Nodes {
             left_out: std::mem::take(&mut offer.left_out).into(),
         };
         for LeftOutTool { tool, reason } in &about.left_out {
-            tracing::warn!(node = %id, tool, reason, "a tool of a node is not offered");
+            tracing::warn!(event = "node_tool_rejected", node = %id, tool, reason, "a tool of a node is not added to the catalogue");
         }
-        let node = Arc::new(Node::new(about, outbox));
+        let node = Arc::new(ConnectedNode::new(about, outbox));
         let mut state = self.state();
         if state.online.len() >= MAX_NODES && !state.online.contains_key(&id) {
-            let message = format!("{MAX_NODES} nodes are connected, and more are not taken");
+            let message = format!("too many nodes are connected (limit {MAX_NODES})");
             return Err(ToolError::new(ErrorCode::Unavailable, message));
         }
+        // Nodes and servers share one name space; a server of that name must not be shadowed.
         if !state.online.contains_key(&id) && self.catalogue.load().has_shelf(id.as_str()) {
             let message = format!("an MCP server of this gateway is called {id}");
             return Err(ToolError::new(ErrorCode::Conflict, message)
                 .hint("connect under another name, or rename the server in config.toml"));
         }
+        // Published before the old connection ends, so that the tools never disappear in between.
+        // All of it under the state lock, so that the catalogue follows the order of connections.
         let tools = self.tools(&mut state, &node, &offer);
         self.shelve(&id, Some(tools))?;
         if let Some(old) = state.online.insert(id.clone(), node.clone()) {
@@ -240,7 +269,12 @@ impl Nodes {
         Ok(node)
     }
 
-    fn tools(&self, state: &mut State, node: &Arc<Node>, offer: &Offer) -> Vec<Arc<dyn Tool>> {
+    fn tools(
+        &self,
+        state: &mut State,
+        node: &Arc<ConnectedNode>,
+        offer: &Offer,
+    ) -> Vec<Arc<dyn Tool>> {
         let one = |tool: &offer::Tool| -> Arc<dyn Tool> {
             let definition = state.share(tool);
             let tool = NodeTool::new(
@@ -255,8 +289,8 @@ impl Nodes {
         offer.tools.iter().map(one).collect()
     }
 
-    /// Puts a node's tools up, or takes them down. Called with the state held, so that the
-    /// catalogue follows the connections in order.
+    /// Publishes or removes a node's tools. Called with the state locked, so that the catalogue
+    /// follows the order of connections.
     fn shelve(&self, id: &NodeId, tools: Option<Vec<Arc<dyn Tool>>>) -> Result<(), ToolError> {
         let mut refused = None;
         self.catalogue.rcu(|all| {
@@ -292,16 +326,17 @@ impl Nodes {
         self.unkept.notify_one();
     }
 
-    /// The connection is no more.
-    pub fn leave(&self, node: &Arc<Node>) {
-        node.end("its connection broke");
+    /// Disconnects a node.
+    pub fn leave(&self, node: &Arc<ConnectedNode>) {
+        node.end("its connection was lost");
         let mut state = self.state();
+        // A late notice of a replaced connection must not remove the tools of its successor.
         let current = state.online.get(node.id());
         if !current.is_some_and(|current| Arc::ptr_eq(current, node)) {
-            return; // another has taken its place
+            return; // replaced by a newer connection
         }
         state.online.remove(node.id());
-        let _ = self.shelve(node.id(), None); // taking down cannot be refused
+        let _ = self.shelve(node.id(), None); // removing cannot fail
         let now = self.clock.now();
         if let Some(record) = state.known.get_mut(node.id()) {
             record.last_seen = now;
@@ -313,11 +348,11 @@ impl Nodes {
         self.roll.note();
     }
 
-    /// The node of that name, if it is connected.
-    pub fn find(&self, id: &str) -> Result<Arc<Node>, ToolError> {
+    /// Returns a connected node.
+    pub fn find(&self, id: &str) -> Result<Arc<ConnectedNode>, ToolError> {
         let state = self.state();
         let found = id.parse().ok().and_then(|id: NodeId| state.online.get(&id));
-        // One that has ended is about to be taken off the list.
+        // One that has ended is about to be removed.
         let found = found.filter(|node| !node.gone().is_cancelled());
         found.cloned().ok_or_else(|| {
             let message = format!("node {id} is not connected");
@@ -331,14 +366,14 @@ impl Nodes {
         })
     }
 
-    /// The names of the nodes that are connected, in order.
+    /// The names of connected nodes, sorted.
     pub fn online(&self) -> Vec<NodeId> {
         let mut names: Vec<NodeId> = self.state().online.keys().cloned().collect();
         names.sort();
         names
     }
 
-    /// The nodes that are connected and what their machines can do, by name.
+    /// The connected nodes and their capabilities, by name.
     pub fn abilities(&self) -> Vec<(String, Vec<String>)> {
         let state = self.state();
         let online = state
@@ -350,7 +385,7 @@ impl Nodes {
             .collect()
     }
 
-    /// Every node on record, by name.
+    /// Every stored node, by name.
     pub fn list(&self) -> Vec<NodeEntry> {
         let state = self.state();
         let entry = |node: &NodeRecord| NodeEntry {
@@ -371,7 +406,7 @@ impl Nodes {
         state.known.values().map(entry).collect()
     }
 
-    /// A fresh id on the wire.
+    /// A new id for a message.
     pub fn fresh(&self) -> String {
         self.ids.next::<manyhands_core::CallId>().to_string()
     }
@@ -382,13 +417,15 @@ impl Nodes {
 }
 
 impl State {
-    /// The definition that says the same as `tool`, shared with whoever said it first.
+    /// Returns a shared definition equal to `tool`'s.
     fn share(&mut self, tool: &offer::Tool) -> Arc<Definition> {
         const MANY: usize = 4_096;
         let key = format!("{}\n{}", tool.description, tool.schema);
         if let Some(shared) = self.definitions.get(&key).and_then(Weak::upgrade) {
             return shared;
         }
+        // Entries of dropped definitions are removed only now and then; a sweep per connection
+        // would be quadratic for thousands of nodes.
         if self.definitions.len() >= MANY {
             self.definitions
                 .retain(|_, shared| shared.strong_count() > 0);

@@ -1,9 +1,9 @@
-//! What the tools of a node are called, and how its paths are written.
+//! Catalogue names of node tools, and the canonical form of node paths.
 
 use manyhands_core::NodeId;
 
-/// A path of a node without `.`, doubled slashes and, where it is absolute, `..`: one spelling for
-/// one file. What a `..` behind a symbolic link would have meant is what the shorter path says.
+/// Normalises a path: without `.`, doubled slashes and, in absolute paths, `..`, so that rules see
+/// one spelling per file. `..` is resolved by text, even behind a symbolic link.
 pub fn plain_path(path: &str) -> String {
     let absolute = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
@@ -17,7 +17,7 @@ pub fn plain_path(path: &str) -> String {
     match (absolute, parts.is_empty()) {
         (true, _) => format!("/{}", parts.join("/")),
         (false, true) => path.to_owned(),
-        // `./~` is a file of that name, and `~` the home of the node's user.
+        // `./~` is a file of that name, `~` the home of the node's user.
         (false, false) if parts[0].starts_with('~') && !path.starts_with('~') => {
             format!("./{}", parts.join("/"))
         }
@@ -25,7 +25,7 @@ pub fn plain_path(path: &str) -> String {
     }
 }
 
-/// What the tools of a node are called.
+/// The catalogue name of a node's tool.
 pub(super) fn full_name(node: &NodeId, tool: &str) -> String {
     format!("{node}__{tool}")
 }

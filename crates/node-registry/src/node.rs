@@ -1,4 +1,4 @@
-//! One node that is connected: what it is asked, and what it answers.
+//! One connected node: calls, transfers and watches, and the messages that answer them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -20,77 +20,77 @@ use tokio_util::sync::CancellationToken;
 
 use super::naming::full_name;
 
-/// How long a node may take to send its log.
+/// The longest time for a node to send its log.
 const LOGS_WITHIN: Duration = Duration::from_secs(20);
-/// How many programs in its background may be watched.
+/// The most watched background processes of one node.
 const MAX_WATCHES: usize = 32;
-/// What of one transfer may wait for whoever carries it on: a whole window and its talk.
+/// Buffered messages of one transfer: a whole window plus its control messages.
 const MAX_WAITING: usize = 32;
 
-/// The two ways to a peer: words first, then what is large.
+/// The two queues to a peer. Messages go before bulk data, so a call never waits for a file.
 #[derive(Clone)]
-pub struct Outbox {
-    /// Words: requests, answers, events.
+pub struct NodeOutbox {
+    /// Requests, responses and events.
     pub words: mpsc::Sender<Message>,
-    /// Pieces of files, and the words that must not overtake them.
+    /// Pieces of files, and messages that must not overtake them.
     pub bulk: mpsc::Sender<Message>,
 }
 
-/// What a node is, as it said when it connected.
-pub struct About {
-    /// Its name here.
+/// What a node said about itself when it connected.
+pub struct NodeInfo {
+    /// Its name in the gateway.
     pub id: NodeId,
-    /// Whether it stops a call when it is told.
+    /// Whether it supports cancelling a call.
     pub cancels: bool,
-    /// Whether it knows hashes, offsets and windows of transfers.
+    /// Whether it supports hashes, offsets and windows in transfers.
     pub checked: bool,
-    /// Whether it tells what a call prints.
+    /// Whether it streams the output of a call.
     pub prints: bool,
-    /// Whether it gives all of an output that its result shows in part.
+    /// Whether it can send the full output that a result shortens.
     pub full_output: bool,
-    /// Whether it tells what programs in its background print.
+    /// Whether it streams the output of background processes.
     pub watched: bool,
-    /// Whether its programs and writes stay inside a sandbox, as its owner started it.
+    /// Whether its programs and writes are sandboxed, as its owner started it.
     pub sandboxed: bool,
     /// Its tools that read files.
     pub readers: Box<[String]>,
     /// Its tools that write files.
     pub writers: Box<[String]>,
-    /// Its tools that cannot be offered, and why.
+    /// Tools that were left out, with reasons.
     pub left_out: Box<[LeftOutTool]>,
 }
 
-/// A node that is connected.
-pub struct Node {
-    about: About,
-    outbox: Outbox,
-    waiting: Mutex<Waiting>,
+/// A connected node.
+pub struct ConnectedNode {
+    about: NodeInfo,
+    outbox: NodeOutbox,
+    waiting: Mutex<PendingReplies>,
     gone: CancellationToken,
     why: OnceLock<String>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct PendingReplies {
     calls: HashMap<String, Waiter>,
     logs: HashMap<String, oneshot::Sender<LogsResultParams>>,
     transfers: HashMap<u32, mpsc::Sender<FromNode>>,
     watches: HashMap<String, mpsc::Sender<ProcessOutputEvent>>,
 }
 
-/// Whoever waits for a call, and watches it.
+/// The receiver of a call's result and progress.
 struct Waiter {
     answer: oneshot::Sender<ToolResultParams>,
     progress: Progress,
 }
 
-/// What a node says about a transfer it was given.
+/// A message about a transfer.
 #[derive(Debug)]
 pub enum FromNode {
-    /// What the file is that it sends.
+    /// Metadata of the file it sends.
     Meta(TransferMetaParams),
-    /// It takes a file.
+    /// It accepts a file.
     Accept(TransferAcceptParams),
-    /// A whole binary frame, header and all.
+    /// A whole binary frame, including its header.
     Frame(Bytes),
     /// How many bytes it has stored.
     Ack(u64),
@@ -100,9 +100,9 @@ pub enum FromNode {
     Done(TransferDoneParams),
 }
 
-impl Node {
+impl ConnectedNode {
     /// A node that has just connected.
-    pub fn new(about: About, outbox: Outbox) -> Self {
+    pub fn new(about: NodeInfo, outbox: NodeOutbox) -> Self {
         Self {
             about,
             outbox,
@@ -117,12 +117,12 @@ impl Node {
         &self.about.id
     }
 
-    /// Whether its programs and writes stay inside a sandbox.
+    /// Returns whether its programs and writes are sandboxed.
     pub fn is_sandboxed(&self) -> bool {
         self.about.sandboxed
     }
 
-    /// Whether it knows hashes, offsets and windows of transfers.
+    /// Returns whether it supports hashes, offsets and windows in transfers.
     pub fn is_checked(&self) -> bool {
         self.about.checked
     }
@@ -137,63 +137,63 @@ impl Node {
         &self.about.writers
     }
 
-    /// Its tools that cannot be offered, and why.
+    /// Tools that were left out, with reasons.
     pub fn left_out(&self) -> &[LeftOutTool] {
         &self.about.left_out
     }
 
-    /// Fires when the connection is no more.
+    /// Cancelled when the connection is closed.
     pub fn gone(&self) -> &CancellationToken {
         &self.gone
     }
 
-    /// Why it was ended from this side.
+    /// Why this side closed the connection.
     pub fn why(&self) -> Option<&str> {
         self.why.get().map(String::as_str)
     }
 
-    /// Ends it: everything that waits for an answer is told at once.
+    /// Closes the connection: everything waiting for a response fails at once.
     pub fn end(&self, why: &str) {
-        let _ = self.why.set(why.to_owned()); // the first reason stands
+        let _ = self.why.set(why.to_owned()); // the first reason counts
         self.gone.cancel();
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, PendingReplies> {
         self.waiting.lock().expect("no panic while held")
     }
 
-    /// Whether nobody waits for anything of it.
+    /// Returns whether nothing waits for this node.
     pub fn is_idle(&self) -> bool {
         let waiting = self.waiting();
         waiting.calls.is_empty() && waiting.logs.is_empty() && waiting.transfers.is_empty()
     }
 
-    /// The error of whoever waited for it.
+    /// The error for calls that waited for it.
     pub fn lost(&self) -> ToolError {
         let id = self.id();
-        let why = self.why().unwrap_or("its connection broke");
+        let why = self.why().unwrap_or("its connection was lost");
         ToolError::new(ErrorCode::Unavailable, format!("node {id} is gone: {why}"))
-            .hint("call again when it is back: `manyhands nodes` shows who is connected")
+            .hint("call again once it is back; `manyhands nodes` shows connected nodes")
     }
 
-    /// Tells it something; waits while its queue is full.
+    /// Sends a message; waits while the queue is full.
     pub async fn tell<P: Payload>(&self, payload: &P) -> Result<(), ToolError> {
         self.send(&self.outbox.words, Message::Text(payload.encode().into()))
             .await
     }
 
-    /// Tells it something behind the pieces of files that are on their way.
+    /// Sends a message behind the file pieces already queued.
     pub async fn tell_after<P: Payload>(&self, payload: &P) -> Result<(), ToolError> {
         self.send(&self.outbox.bulk, Message::Text(payload.encode().into()))
             .await
     }
 
-    /// Sends it a piece of a file: a whole binary frame.
+    /// Sends a piece of a file, as a whole binary frame.
     pub async fn give(&self, frame: Bytes) -> Result<(), ToolError> {
         self.send(&self.outbox.bulk, Message::Binary(frame)).await
     }
 
-    /// Tells it something if there is room: for those who cannot wait.
+    /// Sends a message if the queue has room, for callers that cannot wait (such as `Drop`).
     pub fn mention<P: Payload>(&self, payload: &P) {
         let _ = self
             .outbox
@@ -206,8 +206,8 @@ impl Node {
             biased;
             () = self.gone.cancelled() => Err(self.lost()),
             sent = to.send(message) => sent.map_err(|_| {
-                // Whoever writes to it has stopped: it is gone before its reader notices.
-                self.end("its connection broke");
+                // The writer task has stopped, which shows before the reader notices.
+                self.end("its connection was lost");
                 self.lost()
             }),
         }
@@ -225,8 +225,10 @@ impl Node {
         let progress = context.progress.clone();
         let watched = self.about.prints && progress.is_printing();
         let waiter = Waiter { answer, progress };
+        // Registered before the request is sent: the response could otherwise arrive first and be
+        // dropped.
         self.waiting().calls.insert(call_id.clone(), waiter);
-        let asked = Asked {
+        let asked = PendingCall {
             node: self,
             call_id: &call_id,
         };
@@ -242,9 +244,9 @@ impl Node {
             biased;
             answer = &mut answered => return answer.map_err(|_| self.lost()),
             () = self.gone.cancelled() => return Err(self.lost()),
-            () = context.cancel.cancelled() => asked.take_back(),
+            () = context.cancel.cancelled() => asked.cancel(),
         }
-        // Told to stop, it may still say how far it came; whoever asked decides how long to wait.
+        // A cancelled call may still report how far it came. The path's deadline bounds this wait.
         tokio::select! {
             biased;
             answer = answered => answer.map_err(|_| self.lost()),
@@ -252,7 +254,7 @@ impl Node {
         }
     }
 
-    /// The end of its log.
+    /// Requests the end of its log.
     pub async fn logs(&self, call_id: String, lines: u32) -> Result<LogsResultParams, ToolError> {
         let (answer, answered) = oneshot::channel();
         self.waiting().logs.insert(call_id.clone(), answer);
@@ -277,32 +279,33 @@ impl Node {
         })
     }
 
-    /// Gives it a transfer: what it says about it comes out of the receiver.
-    pub fn give_transfer(self: &Arc<Self>, id: u32) -> (mpsc::Receiver<FromNode>, Given) {
+    /// Assigns a transfer to this node; its messages arrive at the receiver.
+    pub fn give_transfer(self: &Arc<Self>, id: u32) -> (mpsc::Receiver<FromNode>, TransferClaim) {
         let (said, hear) = mpsc::channel(MAX_WAITING);
         self.waiting().transfers.insert(id, said);
         let node = self.clone();
-        (hear, Given { node, id })
+        (hear, TransferClaim { node, id })
     }
 
-    /// Whether it tells what programs in its background print.
+    /// Returns whether it streams the output of background processes.
     pub fn can_be_watched(&self) -> bool {
         self.about.watched
     }
 
-    /// Watches one of the programs in its background.
-    pub fn watch(self: &Arc<Self>, id: String, session: String) -> Result<Watched, ToolError> {
+    /// Watches one of its background processes.
+    pub fn watch(self: &Arc<Self>, id: String, session: String) -> Result<ProcessWatch, ToolError> {
         let (told, hear) = mpsc::channel(1);
         let mut waiting = self.waiting();
         if waiting.watches.len() >= MAX_WATCHES {
             let name = self.id();
-            let message = format!("{MAX_WATCHES} programs of node {name} are watched already");
+            let message =
+                format!("too many watched processes on node {name} (limit {MAX_WATCHES})");
             return Err(ToolError::new(ErrorCode::Unavailable, message)
-                .hint("try again when somebody watches one no more"));
+                .hint("close another watch and retry"));
         }
         waiting.watches.insert(id.clone(), told);
         drop(waiting);
-        Ok(Watched {
+        Ok(ProcessWatch {
             node: self.clone(),
             id,
             session,
@@ -310,7 +313,7 @@ impl Node {
         })
     }
 
-    /// Takes what a program prints that is watched; what nobody asked for is nobody's.
+    /// Accepts output of a watched process; drops output that nobody asked for.
     pub fn watched(&self, output: ProcessOutputEvent) {
         let waiting = self.waiting();
         if let Some(watch) = waiting.watches.get(&output.watch_id) {
@@ -318,31 +321,32 @@ impl Node {
         }
     }
 
-    /// Takes an answer; whether anybody waited for it.
+    /// Accepts a response. Returns whether anyone waited for it.
     pub fn answered(&self, answer: ToolResultParams) -> bool {
         let waited = self.waiting().calls.remove(&answer.call_id);
         waited.is_some_and(|waited| waited.answer.send(answer).is_ok())
     }
 
-    /// Takes what one of its calls printed; what nobody waits for is nobody's.
+    /// Accepts output of a call; drops output that nobody waits for.
     pub fn printed(&self, output: &ToolOutputEvent) {
         let waiting = self.waiting();
         let progress = waiting.calls.get(&output.call_id);
         let progress = progress.map(|waiter| waiter.progress.clone());
+        // Unlock before printing: progress callbacks may take other locks.
         drop(waiting);
         if let Some(progress) = progress {
             progress.print(&output.text);
         }
     }
 
-    /// Takes its log; whether anybody waited for it.
+    /// Accepts its log. Returns whether anyone waited for it.
     pub fn logged(&self, answer: LogsResultParams) -> bool {
         let waited = self.waiting().logs.remove(&answer.call_id);
         waited.is_some_and(|waited| waited.send(answer).is_ok())
     }
 
-    /// Takes what it says about a transfer; whether it was given that transfer. Waits while
-    /// whoever carries it on is behind.
+    /// Accepts a message about a transfer. Returns whether the transfer was assigned to this node.
+    /// Waits while the receiver is behind, which slows the node's socket down.
     pub async fn said(&self, transfer: u32, what: FromNode) -> bool {
         let given = self.waiting().transfers.get(&transfer).cloned();
         match given {
@@ -351,7 +355,7 @@ impl Node {
         }
     }
 
-    /// Takes a binary frame; one of a transfer that it was not given is nobody's.
+    /// Accepts a binary frame; drops one of a transfer that was not assigned to this node.
     pub async fn sent(&self, frame: Bytes) {
         if let Ok(BinaryFrame { transfer, .. }) = BinaryFrame::decode(&frame) {
             self.said(transfer, FromNode::Frame(frame)).await;
@@ -359,14 +363,14 @@ impl Node {
     }
 }
 
-/// A call that was asked and is not answered yet.
-struct Asked<'a> {
-    node: &'a Node,
+/// A call without a response yet. Dropping it cancels the call on the node.
+struct PendingCall<'a> {
+    node: &'a ConnectedNode,
     call_id: &'a str,
 }
 
-impl Asked<'_> {
-    fn take_back(&self) {
+impl PendingCall<'_> {
+    fn cancel(&self) {
         if self.node.about.cancels {
             self.node.mention(&ToolCancelEvent {
                 call_id: self.call_id.to_owned(),
@@ -375,44 +379,45 @@ impl Asked<'_> {
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         let unanswered = self.node.waiting().calls.remove(self.call_id).is_some();
         if unanswered && !self.node.gone.is_cancelled() {
-            self.take_back();
+            self.cancel();
         }
     }
 }
 
-/// A transfer that a node was given; dropped, what it says of it is nobody's.
-pub struct Given {
-    node: Arc<Node>,
+/// A transfer assigned to a node. After drop its messages are ignored.
+pub struct TransferClaim {
+    node: Arc<ConnectedNode>,
     id: u32,
 }
 
-impl Drop for Given {
+impl Drop for TransferClaim {
     fn drop(&mut self) {
         self.node.waiting().transfers.remove(&self.id);
     }
 }
 
-/// A program in the background of a node that is watched; dropped, it is no more.
-pub struct Watched {
-    node: Arc<Node>,
+/// A watched background process. Dropping it stops the watch.
+pub struct ProcessWatch {
+    node: Arc<ConnectedNode>,
     id: String,
     session: String,
     hear: mpsc::Receiver<ProcessOutputEvent>,
 }
 
-impl Watched {
-    /// The tool by which the node tells of programs in its background.
+impl ProcessWatch {
+    /// The tool whose permission covers the watch.
     pub fn tool(&self) -> String {
         full_name(self.node.id(), "Process")
     }
 
-    /// What it prints next, as soon as there is something.
+    /// Requests and returns the next output, as soon as there is some. The node sends only what was
+    /// requested, so a slow reader holds back nothing but itself.
     pub async fn next(&mut self, from: Option<u64>) -> Result<ProcessOutputEvent, ToolError> {
-        let _ = self.hear.try_recv(); // what came unasked
+        let _ = self.hear.try_recv(); // discard output that was not requested
         let ask = ProcessWatchEvent {
             watch_id: self.id.clone(),
             session_id: self.session.clone(),
@@ -427,7 +432,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for ProcessWatch {
     fn drop(&mut self) {
         self.node.waiting().watches.remove(&self.id);
         if !self.node.gone.is_cancelled() {

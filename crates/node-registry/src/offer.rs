@@ -1,4 +1,4 @@
-//! What a node offers when it connects, checked before anything is believed.
+//! What a node offers when it connects, validated before anything is used.
 
 use std::collections::BTreeSet;
 
@@ -11,30 +11,30 @@ use serde_json::Value;
 
 use super::naming::full_name;
 
-/// How many tools a node may offer.
+/// The most tools of one node.
 const MAX_TOOLS: usize = 128;
-/// How long the description of a tool may be, and its schema.
+/// The longest description plus schema of a tool.
 const MAX_WORDS: usize = 64 * 1024;
 
-/// What a node offers.
+/// A validated offer.
 #[derive(Debug)]
 pub struct Offer {
     pub(super) platform: String,
     pub(super) version: String,
     pub(super) capabilities: Vec<String>,
     pub(super) tools: Vec<Tool>,
-    /// Tools whose schema cannot be used. The others do not suffer for it.
+    /// Tools with an unusable schema; the others are offered all the same.
     pub(super) left_out: Vec<LeftOutTool>,
     pub(super) cancels: bool,
     pub(super) checked: bool,
     pub(super) prints: bool,
     pub(super) full_output: bool,
     pub(super) watched: bool,
-    /// Whether it says that its programs and writes stay inside a sandbox.
+    /// Whether it says that its programs and writes are sandboxed.
     pub(super) sandboxed: bool,
 }
 
-/// A tool that is offered.
+/// An offered tool.
 #[derive(Debug)]
 pub(super) struct Tool {
     pub(super) name: String,
@@ -44,8 +44,8 @@ pub(super) struct Tool {
 }
 
 impl Offer {
-    /// Reads what a node says of itself: each tool with its capabilities, a subset of what the
-    /// machine can do, nothing unknown, nothing twice.
+    /// Validates an offer: each tool has capabilities, a subset of the machine's; nothing unknown,
+    /// nothing twice.
     pub fn read(params: ConnectParams) -> Result<Self, ToolError> {
         let runtime = params
             .node_runtime
@@ -58,13 +58,15 @@ impl Offer {
         host(&runtime)?;
         let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         let mut names = BTreeSet::new();
+        // A malformed tool rejects the whole offer (a broken node), an unusable schema only its
+        // tool (often a third party's).
         for mut tool in offered
             .into_iter()
             .map(|tool| check(tool, &runtime))
             .collect::<Result<Vec<_>, _>>()?
         {
             if !names.insert(tool.name.clone()) {
-                let message = format!("{} is there twice", tool.name);
+                let message = format!("{} is listed twice", tool.name);
                 return Err(ToolError::parameter("tools", message));
             }
             match usable(&mut tool.schema) {
@@ -102,7 +104,7 @@ impl Offer {
         })
     }
 
-    /// [`Offer::read`] on a blocking thread: compiling what a node sends takes a while.
+    /// Runs [`Offer::read`] on a blocking thread: compiling schemas takes a while.
     pub async fn read_aside(params: ConnectParams) -> Result<Self, ToolError> {
         let read = tokio::task::spawn_blocking(move || Self::read(params)).await;
         read.map_err(|e| ToolError::internal(e.to_string()))?
@@ -110,7 +112,7 @@ impl Offer {
 }
 
 impl Offer {
-    /// The full names of the tools of `node` that have this capability.
+    /// The full names of the tools of `node` with this capability.
     pub(super) fn able_to(&self, node: &NodeId, capability: &str) -> Box<[String]> {
         let able = |tool: &&Tool| tool.capabilities.iter().any(|has| has == capability);
         let tools = self.tools.iter().filter(able);
@@ -122,20 +124,20 @@ fn host(runtime: &NodeRuntime) -> Result<(), ToolError> {
     known("nodeRuntime.hostCapabilities", &runtime.host_capabilities)
 }
 
-/// Refuses a capability that does not exist, or is there twice.
+/// Rejects unknown and duplicate capabilities.
 fn known(parameter: &str, capabilities: &[String]) -> Result<(), ToolError> {
     let mut seen = BTreeSet::new();
     for capability in capabilities {
         let capability = capability.as_str();
         if !CAPABILITIES.contains(&capability) {
             let all = CAPABILITIES.join(", ");
-            let message = format!("{capability:?} is not a capability; there are {all}");
+            let message = format!("unknown capability {capability:?}; known capabilities: {all}");
             return Err(ToolError::parameter(parameter, message));
         }
         if !seen.insert(capability) {
             return Err(ToolError::parameter(
                 parameter,
-                format!("{capability} is there twice"),
+                format!("{capability} is listed twice"),
             ));
         }
     }
@@ -157,13 +159,15 @@ fn check(tool: ToolDefinition, runtime: &NodeRuntime) -> Result<Tool, ToolError>
         ));
     }
     if description.len() > MAX_WORDS || schema.to_string().len() > MAX_WORDS {
-        return wrong(format!("{name} says more of itself than {MAX_WORDS} bytes"));
+        return wrong(format!(
+            "the definition of {name} exceeds {MAX_WORDS} bytes"
+        ));
     }
     let parameter = format!("nodeRuntime.toolCapabilities.{name}");
     let Some(capabilities) = runtime.tool_capabilities.get(&name) else {
         return Err(ToolError::parameter(
             &parameter,
-            "is required: what the tool needs",
+            "is required: the capabilities that the tool needs",
         ));
     };
     if capabilities.is_empty() {
@@ -186,10 +190,10 @@ fn check(tool: ToolDefinition, runtime: &NodeRuntime) -> Result<Tool, ToolError>
     })
 }
 
-/// Completes a tool's schema; the error says why the tool cannot be offered.
+/// Completes a tool's schema, or returns why the tool cannot be offered.
 fn usable(schema: &mut Value) -> Result<(), String> {
     manyhands_path::check_schema(schema).map_err(|why| format!("its inputSchema {why}"))?;
-    // MCP clients refuse a whole list in which one schema does not say that it is an object's.
+    // MCP clients reject a whole tool list if one schema lacks `"type": "object"`.
     if let Some(fields) = schema.as_object_mut() {
         fields.entry("type").or_insert_with(|| "object".into());
     }
@@ -199,7 +203,7 @@ fn usable(schema: &mut Value) -> Result<(), String> {
     }
 }
 
-/// What a node calls itself, as far as anybody wants to read it.
+/// A display name of limited length.
 fn short(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(64).collect()
 }
@@ -288,7 +292,7 @@ mod tests {
             ),
             (
                 runtime(host, json!(["filesystem.read", "filesystem.read"])),
-                "there twice",
+                "listed twice",
             ),
             (
                 runtime(host, json!(["shell.exec"])),
@@ -313,7 +317,7 @@ mod tests {
             let tool = p["tools"][0].clone();
             p["tools"].as_array_mut().unwrap().push(tool);
         });
-        assert!(twice.unwrap_err().contains("there twice"));
+        assert!(twice.unwrap_err().contains("listed twice"));
         let none = read(|p| drop(p.as_object_mut().unwrap().remove("nodeRuntime")));
         assert!(none.unwrap_err().contains("nodeRuntime"));
     }

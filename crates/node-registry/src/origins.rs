@@ -1,40 +1,41 @@
-//! Who asked for a call that may leave a program running: needed when the node has news of it.
+//! Origins of calls that may leave a process running, needed when the node reports on that process
+//! later.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
 use manyhands_core::{CallContext, NodeId, TokenId};
 
-/// How many calls are remembered.
+/// The most calls remembered.
 const KEPT: usize = 8_192;
 
-/// Who asked, and on whose behalf.
+/// Who started a process, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct ProcessOrigin {
     pub caller: String,
     pub agent: String,
-    /// The conversation in which it was asked.
+    /// The conversation of the call.
     pub session: Option<String>,
-    /// The token by which it was asked.
+    /// The token of the call.
     pub token: Option<TokenId>,
 }
 
 /// The origins of recent calls that run programs.
 #[derive(Default)]
 pub struct Origins {
-    recent: Mutex<Recent>,
+    recent: Mutex<RecentOrigins>,
 }
 
 #[derive(Default)]
-struct Recent {
-    of_call: HashMap<String, (NodeId, Origin)>,
+struct RecentOrigins {
+    of_call: HashMap<String, (NodeId, ProcessOrigin)>,
     order: VecDeque<String>,
 }
 
 impl Origins {
-    /// Remembers whose call on `node` this is.
+    /// Records the origin of a call on `node`.
     pub fn note(&self, node: &NodeId, context: &CallContext) {
-        let origin = Origin {
+        let origin = ProcessOrigin {
             caller: context.caller.key(),
             agent: context.agent.to_string(),
             session: context.lineage.last().cloned(),
@@ -51,21 +52,22 @@ impl Origins {
         recent.of_call.insert(call, (node.clone(), origin));
     }
 
-    /// Whose call on `node` it was.
-    pub fn of(&self, node: &NodeId, call: &str) -> Option<Origin> {
+    /// Returns the origin of a call on `node`.
+    pub fn of(&self, node: &NodeId, call: &str) -> Option<ProcessOrigin> {
         let recent = self.recent.lock().expect("no panic while held");
+        // The node must match as well: one node must not attach its notices to another node's call.
         let (on, origin) = recent.of_call.get(call)?;
         (on == node).then(|| origin.clone())
     }
 }
 
-/// News of a program in the background, and whom it concerns.
+/// A state change of a background process, and who started the process.
 #[derive(Debug, Clone)]
-pub struct News {
-    /// Where it runs.
+pub struct ProcessNotice {
+    /// The node it runs on.
     pub node: NodeId,
-    /// Who started it, as far as is known.
-    pub origin: Option<Origin>,
-    /// What the node told.
+    /// Who started it, if known.
+    pub origin: Option<ProcessOrigin>,
+    /// The message of the node.
     pub told: manyhands_wire::NodeExecEventParams,
 }

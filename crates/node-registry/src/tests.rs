@@ -60,10 +60,10 @@ impl Fixture {
         self.nodes = Arc::new(nodes);
     }
 
-    fn join(&self, name: &str, token: Option<TokenId>) -> (Arc<Node>, Written) {
+    fn join(&self, name: &str, token: Option<TokenId>) -> (Arc<ConnectedNode>, Written) {
         let (words, written) = mpsc::channel(8);
         let (bulk, _) = mpsc::channel(8);
-        let outbox = Outbox { words, bulk };
+        let outbox = NodeOutbox { words, bulk };
         let joined = self.nodes.join(id(name), offer(), token, outbox);
         (joined.unwrap(), written)
     }

@@ -1,4 +1,4 @@
-//! A node's tool as the catalogue holds it.
+//! A node's tool as a catalogue entry.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use manyhands_core::{
 use serde_json::Value;
 
 use super::naming::{full_name, plain_path};
-use super::node::Node;
+use super::node::ConnectedNode;
 use super::{Definition, Origins};
 
-/// How long a call may take that does not say: what `Bash` takes by itself.
+/// The default deadline of a call: the default timeout of `Bash`.
 const DEADLINE: Duration = Duration::from_secs(300);
-/// How much longer than its own time a call is waited for, so that a node says itself that
-/// the time was up.
+/// How much longer than its own timeout a call may take, so that the node itself reports the
+/// timeout.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One tool of one connected node.
@@ -25,16 +25,16 @@ pub(super) struct NodeTool {
     /// Its name on the node.
     name: String,
     runs: bool,
-    /// Held, so that the next node that says the same shares it.
+    /// Keeps the shared definition alive for other nodes with the same tool.
     _definition: Arc<Definition>,
-    node: Arc<Node>,
+    node: Arc<ConnectedNode>,
     origins: Arc<Origins>,
 }
 
 impl NodeTool {
-    /// The tool `name` of `node`; its name there must be one that fits a tool's name.
+    /// The tool `name` of `node`; the name must be a valid tool name.
     pub(super) fn new(
-        node: &Arc<Node>,
+        node: &Arc<ConnectedNode>,
         name: &str,
         definition: Arc<Definition>,
         capabilities: &[String],
@@ -60,12 +60,13 @@ impl NodeTool {
     }
 }
 
-/// What a tool does to the world that needs these capabilities.
+/// The effects of a tool with these capabilities.
 fn effects(capabilities: &[String]) -> Effects {
     let one = |capability: &String| match capability.as_str() {
         "filesystem.list" | "filesystem.read" | "text.search" => Effects::READS,
         "filesystem.write" => Effects::WRITES,
         "filesystem.edit" => Effects::READS.and(Effects::WRITES),
+        // An unknown capability is treated as the most powerful one.
         _ => Effects::READS.and(Effects::WRITES).and(Effects::RUNS),
     };
     capabilities
@@ -80,7 +81,7 @@ impl Tool for NodeTool {
         &self.spec
     }
 
-    /// The node is sent the spelling that rules have seen.
+    /// The node gets the same spelling of a path that the rules have seen.
     fn canonical(&self, mut arguments: Value) -> Value {
         for name in ["path", "workdir"] {
             if let Some(Value::String(path)) = arguments.get_mut(name) {
@@ -90,13 +91,14 @@ impl Tool for NodeTool {
         arguments
     }
 
-    /// The call's own `timeout` (milliseconds) decides, where it runs programs.
+    /// The call's own `timeout` (milliseconds) counts for tools that run programs.
     fn deadline_of(&self, arguments: &Value) -> Duration {
         let asked = arguments["timeout"].as_u64().filter(|_| self.runs);
         asked.map_or(DEADLINE, Duration::from_millis) + PATIENCE
     }
 
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
+        // Recorded before the call, since a notice about the process may arrive before the result.
         if self.runs {
             self.origins.note(self.node.id(), context);
         }
@@ -105,11 +107,12 @@ impl Tool for NodeTool {
         let answer = answer.map_err(|lost| match harmless {
             true => lost,
             false => lost.hint(
-                "it may have taken effect there: look before calling again when the node is back",
+                "the call may have taken effect; check before calling again once the node is back",
             ),
         })?;
         match (answer.result, answer.error) {
             (Some(mut result), None) => {
+                // The full output goes to the artifact store and not into the result.
                 let full = result
                     .as_object_mut()
                     .and_then(|all| all.remove("fullOutput"));
@@ -125,8 +128,9 @@ impl Tool for NodeTool {
     }
 }
 
-/// The error of a node, with its code where that is one of ours that a node may say.
+/// The error of a node, with its code if it is one that nodes may use.
 pub(super) fn failure(code: Option<&str>, message: String) -> ToolError {
+    // Codes that decide about retries and logins are the gateway's own; a node must not forge them.
     let sayable = [
         ErrorCode::InvalidArguments,
         ErrorCode::Forbidden,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use manyhands_core::{CallId, ErrorCode, NodeId};
 use manyhands_gateway::{Admitted, Gateway};
-use manyhands_node_registry::{Brought, Offer};
+use manyhands_node_registry::{EditorServer, Offer};
 use manyhands_wire::{
     ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SENT, ADDITION_SESSION,
     ADDITION_WATCH, ClientMode, Code, ConnectParams, ErrorShape, EventKind, Features, Frame,
@@ -25,7 +25,7 @@ pub(super) enum Guest {
     /// A machine that is asked.
     Node(NodeId, Box<Offer>),
     /// An MCP server of an editor, for one session.
-    Brought(Box<Brought>),
+    EditorServer(Box<EditorServer>),
     /// A program that carries a chat service.
     Bridge(Carries),
 }
@@ -85,7 +85,7 @@ pub(super) async fn admit(
             let name = params.client.id.clone();
             let offer = Offer::read_aside(params).await;
             let offer = offer.map_err(|e| refuse(Code::BadConnect, e.text()))?;
-            Guest::Brought(Box::new(Brought {
+            Guest::EditorServer(Box::new(EditorServer {
                 name,
                 offer,
                 session,
@@ -131,13 +131,13 @@ fn hello(gateway: &Gateway, guest: &Guest, is_owner: bool) -> HelloOk {
     };
     let open = |method: &Method| match guest {
         Guest::Node(..) => method.open_to_nodes(),
-        Guest::Brought(_) => matches!(method, Method::Connect | Method::ToolResult),
+        Guest::EditorServer(_) => matches!(method, Method::Connect | Method::ToolResult),
         Guest::Bridge(_) => *method == Method::Connect || method.only_for_bridges(),
         Guest::Client => !method.only_for_nodes() && !method.only_for_bridges(),
     };
     let told = |event: &EventKind| match guest {
         Guest::Node(..) => event.is_for_nodes(),
-        Guest::Brought(_) => matches!(event, EventKind::ToolInvoke | EventKind::ToolCancel),
+        Guest::EditorServer(_) => matches!(event, EventKind::ToolInvoke | EventKind::ToolCancel),
         Guest::Bridge(_) => event.is_for_bridges(),
         Guest::Client if event.is_for_owners() => is_owner,
         Guest::Client => !event.is_for_nodes() && !event.is_for_bridges() && !event.is_of_nodes(),

@@ -32,7 +32,7 @@ use manyhands_core::contained;
 use manyhands_gateway::{Admitted, Gateway};
 use manyhands_guard::Seat;
 use manyhands_http_common::Refusal;
-use manyhands_node_registry::News;
+use manyhands_node_registry::ProcessNotice;
 use manyhands_wire::{
     CLOSE_UNAUTHENTICATED, Code, ErrorShape, Frame, MAX_OPEN_REQUESTS, NodeExecNotice, Payload,
     Response, ToolsChangedEvent,
@@ -91,7 +91,7 @@ async fn serve(gateway: Arc<Gateway>, mut socket: Socket, visitor: Visitor) {
     let outbox = socket.outbox.clone();
     let (stream, pulse) = (&mut socket.incoming, &socket.pulse);
     let close = match greeted(&gateway, stream, visitor).await {
-        Ok((admitted, Guest::Brought(brought), hello)) => {
+        Ok((admitted, Guest::EditorServer(brought), hello)) => {
             // Before the greeting: who is greeted can rely on it that the session has the tools.
             match gateway.nodes.bring(*brought, outbox.clone()) {
                 Ok(node) => {
@@ -114,7 +114,7 @@ async fn serve(gateway: Arc<Gateway>, mut socket: Socket, visitor: Visitor) {
                     let words = outbox.words;
                     bridge::serve(&gateway, &admitted, carries, words, stream, pulse).await
                 }
-                Guest::Brought(_) => None, // served above
+                Guest::EditorServer(_) => None, // served above
                 Guest::Node(name, offer) => {
                     node::serve(&gateway, &admitted, name, *offer, outbox, stream, pulse).await
                 }
@@ -365,7 +365,7 @@ impl Session {
     }
 
     /// Tells of a program in the background: to the owner, and to whoever started it.
-    fn announce(&self, news: &News) {
+    fn announce(&self, news: &ProcessNotice) {
         let caller = &self.admitted.caller;
         let started = news.origin.as_ref();
         let own = started.is_some_and(|origin| origin.caller == caller.key());

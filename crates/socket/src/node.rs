@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use manyhands_core::NodeId;
 use manyhands_gateway::{Admitted, Gateway};
-use manyhands_node_registry::{FromNode, Node, Offer, Outbox};
+use manyhands_node_registry::{ConnectedNode, FromNode, NodeOutbox, Offer};
 use manyhands_wire::{
     CLOSE_UNAUTHENTICATED, Code, ErrorShape, EventKind, Frame, LogsResultParams, Method,
     NodeExecEventParams, Params, Payload as _, ProcessOutputEvent, Request, Response, Taken,
@@ -34,7 +34,7 @@ pub(super) async fn serve(
     admitted: &Admitted,
     name: NodeId,
     offer: Offer,
-    outbox: Outbox,
+    outbox: NodeOutbox,
     stream: &mut Incoming,
     pulse: &Pulse,
 ) -> Option<CloseFrame> {
@@ -63,8 +63,8 @@ pub(super) async fn serve(
 pub(super) async fn serve_brought(
     gateway: &Arc<Gateway>,
     admitted: &Admitted,
-    node: &Arc<Node>,
-    outbox: Outbox,
+    node: &Arc<ConnectedNode>,
+    outbox: NodeOutbox,
     stream: &mut Incoming,
     pulse: &Pulse,
 ) -> Option<CloseFrame> {
@@ -85,8 +85,8 @@ pub(super) async fn serve_brought(
 struct NodeSession<'a> {
     gateway: &'a Arc<Gateway>,
     admitted: &'a Admitted,
-    node: &'a Arc<Node>,
-    outbox: &'a Outbox,
+    node: &'a Arc<ConnectedNode>,
+    outbox: &'a NodeOutbox,
     /// It has tools for one session, and answers calls of them only.
     brought: bool,
 }

@@ -20,7 +20,7 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_http_common::Refusal;
-use manyhands_node_registry::Outbox;
+use manyhands_node_registry::NodeOutbox;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
@@ -132,7 +132,7 @@ fn names(headers: &HeaderMap, name: HeaderName, wanted: &str) -> bool {
 /// A socket: what comes in is read where it is served, what goes out is written by a task of its own.
 pub(super) struct Socket {
     pub(super) incoming: Incoming,
-    pub(super) outbox: Outbox,
+    pub(super) outbox: NodeOutbox,
     pub(super) pulse: Pulse,
     writer: AbortOnDropHandle<SplitSink<WebSocketStream<Io>, Message>>,
     stop_writing: CancellationToken,
@@ -157,7 +157,7 @@ impl Socket {
         let writing = write(sink, queued, pieces, pulse.clone(), stop_writing.clone());
         Self {
             incoming,
-            outbox: Outbox { words, bulk },
+            outbox: NodeOutbox { words, bulk },
             pulse,
             writer: AbortOnDropHandle::new(tokio::spawn(writing)),
             stop_writing,

@@ -12,7 +12,7 @@ use manyhands_config::Decision;
 use manyhands_core::{AgentId, CallRequest, ErrorCode, Invoke as _, Question, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
 use manyhands_guard::{RedactStream, Redactor};
-use manyhands_node_registry::Watched;
+use manyhands_node_registry::ProcessWatch;
 use manyhands_wire::{ErrorShape, Payload, ProcessOutputEvent, ProcessWatchParams};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -150,7 +150,7 @@ struct Watch {
 
 impl Watch {
     /// Tells what is printed until the program ends, or something else ends the watch.
-    async fn follow(mut self, mut watched: Watched, from: Option<u64>) {
+    async fn follow(mut self, mut watched: ProcessWatch, from: Option<u64>) {
         if let Err(error) = self.pieces(&mut watched, from).await {
             let redactor = self.gateway.redactor();
             let text = redactor.text(&error.message).into_owned();
@@ -168,7 +168,7 @@ impl Watch {
 
     async fn pieces(
         &mut self,
-        watched: &mut Watched,
+        watched: &mut ProcessWatch,
         mut from: Option<u64>,
     ) -> Result<(), ToolError> {
         loop {

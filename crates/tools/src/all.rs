@@ -3,15 +3,15 @@
 use std::sync::{Arc, OnceLock};
 
 use manyhands_agent::Minds;
-use manyhands_agent_services::{People, Post, Thinkers};
+use manyhands_agent_services::{AgentMailer, ModelRegistry, People};
 use manyhands_config::Tools;
 use manyhands_core::{Catalogue, Ids};
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::machine::Host;
 use manyhands_host::web::Web;
 use manyhands_host::workspace::Workspace;
 use manyhands_host::{LiveSettings, Resources};
-use manyhands_jobs::Cron;
+use manyhands_jobs::JobScheduler;
 use manyhands_messaging::Chats;
 use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::Transfers;
@@ -41,23 +41,23 @@ pub struct Families {
     /// The blob store.
     pub blobs: Blobs,
     /// Messages between agents.
-    pub post: Post,
+    pub post: AgentMailer,
     /// Contacts and to-dos.
     pub people: People,
     /// Artifacts.
-    pub shelf: Shelf,
+    pub artifacts: ArtifactStore,
     /// Collections that agents are granted.
     pub resources: Resources,
     /// Accounts of services.
     pub connections: Arc<dyn Connections>,
     /// The models.
-    pub thinkers: Arc<Thinkers>,
+    pub model_registry: Arc<ModelRegistry>,
     /// The search over the catalogue.
     pub finder: Arc<Finder>,
     /// What scripts use.
     pub scripts: Scripts,
     /// Jobs.
-    pub cron: Cron,
+    pub cron: JobScheduler,
     /// Chats on platforms.
     pub chats: Chats,
 }
@@ -87,11 +87,11 @@ impl Families {
         let tool = tool::tools(switches, &self.host, &self.web, &minds);
         let unified = unified::tools(switches, &self.host, &self.web, &minds, &self.chats);
         let ground = gateway::Ground {
-            shelf: &self.shelf,
+            artifacts: &self.artifacts,
             resources: &self.resources,
             connections: &self.connections,
             web: &self.web,
-            thinkers: &self.thinkers,
+            model_registry: &self.model_registry,
             finder: &self.finder,
             scripts: &self.scripts,
             settings,

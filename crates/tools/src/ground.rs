@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use manyhands_agent::{Minds, Origin};
-use manyhands_agent_services::{People, Post, origin_of};
+use manyhands_agent_services::{AgentMailer, People, origin_of};
 use manyhands_core::{CallContext, ErrorCode, Ids, ToolError};
 use manyhands_host::LiveSettings;
 use manyhands_host::workspace::Workspace;
@@ -20,7 +20,7 @@ pub struct MindGround {
     pub workspace: Workspace,
     pub blobs: Blobs,
     /// Messages between agents.
-    pub post: Post,
+    pub post: AgentMailer,
     /// Contacts, and what is to be done for them.
     pub people: People,
 }

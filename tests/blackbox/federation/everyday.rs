@@ -223,7 +223,7 @@ fn a_bad_server_stands_in_nobodys_way() {
         &["good"],
     );
     good(gateway.call("good__echo", json!({})));
-    for (name, words) in [("nowhere", "no program"), ("closed", ""), ("ends", "")] {
+    for (name, words) in [("nowhere", "not found"), ("closed", ""), ("ends", "")] {
         eventually("its problem is on record", || {
             let problem = server(&gateway, name)["problem"]
                 .as_str()

@@ -75,14 +75,14 @@ fn capabilities_are_known_complete_single_and_the_machines_own() {
                 "shell.exec"
             ])
         },
-        "shell.exec is there twice",
+        "shell.exec is listed twice",
     );
     wrong(
         |g| {
             g["nodeRuntime"]["toolCapabilities"]["Read"] =
                 json!(["filesystem.read", "filesystem.read"])
         },
-        "filesystem.read is there twice",
+        "filesystem.read is listed twice",
     );
     wrong(
         |g| g["nodeRuntime"]["toolCapabilities"]["Read"] = json!(["text.search"]),
@@ -118,7 +118,7 @@ fn tools_have_a_name_a_schema_and_come_once() {
             let read = g["tools"][1].clone();
             g["tools"].as_array_mut().expect("tools").push(read);
         },
-        "Read is there twice",
+        "Read is listed twice",
     );
     wrong(|g| g["tools"][1]["name"] = json!("Re ad"), "Re ad");
     wrong(|g| g["tools"][1]["name"] = json!(""), "tool's name");

@@ -35,7 +35,7 @@ fn an_authorization_server_must_be_the_one_that_was_named() {
     refuses(
         json!({ "issuerMismatch": true }),
         json!({ "issuerMismatch": false }),
-        "issuer must be the same",
+        "names another issuer",
     );
 }
 
@@ -45,7 +45,7 @@ fn a_server_speaks_for_itself_only() {
     refuses(
         json!({ "resource": resource }),
         json!({ "resource": null }),
-        "its metadata are those of",
+        "its metadata is for",
     );
 }
 

@@ -200,7 +200,7 @@ fn listening(gateway: &Gateway) -> Finding {
 
 fn models(gateway: &Gateway) -> Vec<Finding> {
     let mut found = vec![machine::models(&gateway.settings.current().models)];
-    let problems = gateway.thinkers.now().problems().to_vec();
+    let problems = gateway.model_registry.now().problems().to_vec();
     let remedy = "mend [models] in config.toml; `manyhands models` lists what there is";
     found.extend(
         problems

@@ -11,7 +11,7 @@ use axum::response::{Html, IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use manyhands_core::{ErrorCode, ServerName, ToolError};
-use manyhands_federation::oauth_guests::{COME_BACK, Turned, is_foreign};
+use manyhands_federation::oauth_guests::{COME_BACK, GuestRefusal, is_foreign};
 use manyhands_federation::servers::oauth::Returned;
 use manyhands_gateway::{Admitted, Failed, Gateway};
 use manyhands_http_common::{Refusal, admit as admit_bearer, bearer, proved};
@@ -76,15 +76,15 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
             proved(parts);
             Ok(admitted)
         }
-        Err(Turned::Unproven(why)) => {
+        Err(GuestRefusal::Unproven(why)) => {
             let client = manyhands_http_common::client(parts, gateway)?;
             let Refused { error, word } = unauthenticated(why);
             let error = gateway.doorman.refuse(client, Failed::Foreign, error);
             Err(Refused { error, word })
         }
         // Its bearer is known to somebody; an old token is not a guess.
-        Err(Turned::Unfit(why)) => Err(unauthenticated(why)),
-        Err(Turned::Ungranted) => Err(Refused {
+        Err(GuestRefusal::Unfit(why)) => Err(unauthenticated(why)),
+        Err(GuestRefusal::Ungranted) => Err(Refused {
             error: ToolError::new(
                 ErrorCode::Forbidden,
                 "the token is good, and gives no rights here",
@@ -92,7 +92,7 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
             .hint("the owner can add to oauth.grants, or the token needs other scopes"),
             word: Some("insufficient_scope"),
         }),
-        Err(Turned::Later(why)) => {
+        Err(GuestRefusal::Later(why)) => {
             let error = ToolError::new(ErrorCode::Unavailable, why);
             Err(error.retry_after(COME_BACK).into())
         }

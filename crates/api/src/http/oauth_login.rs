@@ -7,7 +7,7 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use manyhands_core::{ConnectionId, Timestamp, ToolError};
 use manyhands_federation::servers::Server;
-use manyhands_federation::servers::oauth::{Target, Told};
+use manyhands_federation::servers::oauth::{LoginState, LoginTarget};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
 use manyhands_store::{ConnectionKind, ConnectionRecord};
@@ -66,25 +66,25 @@ pub async fn begin(
     })
 }
 
-fn target(gateway: &Gateway, server: &Server, login: Login) -> Result<Target, ToolError> {
+fn target(gateway: &Gateway, server: &Server, login: Login) -> Result<LoginTarget, ToolError> {
     let accounts = logins(gateway, server);
     match (login.connection, login.name) {
         (Some(_), Some(_)) => Err(ToolError::parameter(
             "name",
             "there is a connection too; use one of them",
         )),
-        (Some(id), None) => Ok(Target::Known(one(&accounts, &id)?.id)),
-        (None, Some(name)) => Ok(Target::New(name)),
+        (Some(id), None) => Ok(LoginTarget::Known(one(&accounts, &id)?.id)),
+        (None, Some(name)) => Ok(LoginTarget::New(name)),
         (None, None) => Ok(match accounts.first() {
-            Some(first) => Target::Known(first.id),
-            None => Target::New(free_name(gateway, server)),
+            Some(first) => LoginTarget::Known(first.id),
+            None => LoginTarget::New(free_name(gateway, server)),
         }),
     }
 }
 
 /// The accounts of a server that were opened by a login.
 fn logins(gateway: &Gateway, server: &Server) -> Vec<ConnectionRecord> {
-    let all = gateway.servers.desk().all();
+    let all = gateway.servers.accounts().all();
     let own = |one: &&ConnectionRecord| {
         one.service == server.service() && one.kind == ConnectionKind::Oauth
     };
@@ -102,7 +102,7 @@ fn one<'a>(accounts: &'a [ConnectionRecord], id: &str) -> Result<&'a ConnectionR
 
 /// The service's name, or with a number after it.
 fn free_name(gateway: &Gateway, server: &Server) -> String {
-    let (all, service) = (gateway.servers.desk().all(), server.service());
+    let (all, service) = (gateway.servers.accounts().all(), server.service());
     let taken = |name: &String| {
         all.iter()
             .any(|one| one.service == service && one.name == *name)
@@ -136,8 +136,8 @@ struct LastLogin {
     until: Timestamp,
 }
 
-impl From<Told> for LastLogin {
-    fn from(told: Told) -> Self {
+impl From<LoginState> for LastLogin {
+    fn from(told: LoginState) -> Self {
         Self {
             login: told.login,
             detail: told.detail,

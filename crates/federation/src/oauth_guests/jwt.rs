@@ -1,4 +1,4 @@
-//! Signed tokens that others made: read, and their signatures checked.
+//! Parses signed JWT access tokens and checks their signatures.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,42 +9,44 @@ use ring::signature::{
 };
 use serde_json::Value;
 
-/// The longest token that is looked at.
+/// The longest token accepted.
 const MAX_TOKEN: usize = 16 * 1024;
-/// The most keys of one list that are kept.
+/// The most keys used of one key set.
 const MAX_KEYS: usize = 64;
 
-/// A token before anything of it is believed.
+/// A parsed token whose signature has not been checked yet.
 pub(super) struct Unproven<'a> {
     pub(super) algorithm: TokenAlgorithm,
     pub(super) key: Option<String>,
     signed: &'a str,
     signature: Vec<u8>,
-    /// What it says of who made it; only good for finding the key.
+    /// The claimed issuer; untrusted, used only to find the keys.
     pub(super) issuer: String,
     claims: Value,
 }
 
 impl<'a> Unproven<'a> {
-    /// Reads a token. What cannot be one, or is signed in a way that is never taken, is refused.
+    /// Parses a token. Rejects malformed tokens and signature algorithms that are never accepted.
     pub(super) fn read(text: &'a str) -> Result<Self, &'static str> {
         if text.len() > MAX_TOKEN {
             return Err("the token is too long");
         }
-        let (signed, signature) = text.rsplit_once('.').ok_or("the token cannot be read")?;
-        let (head, body) = signed.split_once('.').ok_or("the token cannot be read")?;
-        let head = json(head).ok_or("the token's head cannot be read")?;
-        let claims = json(body).ok_or("the token's body cannot be read")?;
+        let (signed, signature) = text.rsplit_once('.').ok_or("the token is malformed")?;
+        let (head, body) = signed.split_once('.').ok_or("the token is malformed")?;
+        let head = json(head).ok_or("the token's header is malformed")?;
+        let claims = json(body).ok_or("the token's payload is malformed")?;
         let algorithm = match head["alg"].as_str() {
             Some("RS256") => TokenAlgorithm::Rs256,
             Some("ES256") => TokenAlgorithm::Es256,
-            // The second name is that of RFC 9864, which deprecates the first.
+            // RFC 9864 deprecates the name EdDSA in favour of Ed25519; issuers send either.
             Some("EdDSA" | "Ed25519") => TokenAlgorithm::EdDsa,
             _ => return Err("the token is not signed with RS256, ES256 or EdDSA (Ed25519)"),
         };
+        // RFC 7515: an extension marked as critical must be understood, or the token rejected.
         if head.get("crit").is_some() {
-            return Err("the token wants something to be understood that is not");
+            return Err("the token has a critical header (crit) that is not supported");
         }
+        // An ID token of the same issuer is signed with the same keys, but grants nothing.
         let kind = head["typ"].as_str().unwrap_or("jwt").to_ascii_lowercase();
         let kind = kind.strip_prefix("application/").unwrap_or(&kind);
         if !matches!(kind, "jwt" | "at+jwt") {
@@ -54,21 +56,23 @@ impl<'a> Unproven<'a> {
             algorithm,
             key: head["kid"].as_str().map(str::to_owned),
             signed,
-            signature: decoded(signature).ok_or("the token's signature cannot be read")?,
+            signature: decoded(signature).ok_or("the token's signature is malformed")?,
             issuer: claims["iss"].as_str().unwrap_or_default().to_owned(),
             claims,
         })
     }
 
-    /// What it says, if one of these keys signed it.
+    /// Returns the claims if one of these keys signed the token.
     pub(super) fn prove<'k>(&self, keys: impl IntoIterator<Item = &'k Key>) -> Option<&Value> {
         let mut fitting = keys.into_iter().filter(|key| self.fits(key));
         let proven = fitting.any(|key| key.signed(self.signed.as_bytes(), &self.signature));
         proven.then_some(&self.claims)
     }
 
-    /// Whether a key may have signed it, by its name and its kind.
+    /// Returns whether a key could have signed the token, by key id and algorithm.
     pub(super) fn fits(&self, key: &Key) -> bool {
+        // The algorithm comes from the key and must match: a key must not be used with another
+        // algorithm than its own.
         let named = self.key.is_none() || key.name == self.key;
         named && key.algorithm() == self.algorithm
     }
@@ -89,7 +93,7 @@ enum Numbers {
 }
 
 impl Key {
-    /// The keys of a list that can be used; others are left out.
+    /// Returns the usable keys of a key set and skips the others.
     pub(super) fn all(list: &Value) -> Vec<Self> {
         let keys = list["keys"].as_array().into_iter().flatten();
         keys.take(MAX_KEYS).filter_map(Self::read).collect()
@@ -151,7 +155,7 @@ impl Key {
     }
 }
 
-/// A number without zeros before it, which some write and others refuse.
+/// Strips leading zeros, which some issuers write and the verifier rejects.
 fn unsigned(bytes: Vec<u8>) -> Vec<u8> {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     bytes[zeros..].to_vec()

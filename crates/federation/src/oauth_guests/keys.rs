@@ -1,8 +1,9 @@
-//! The keys of one authorization server: fetched when they are first needed, kept, and fetched again
-//! when a token names one that is not known.
+//! Public keys of one authorization server: fetched on first use, cached, and fetched again when a
+//! token names an unknown key.
 //!
-//! Anybody can send tokens that name unknown keys, so fetches are bounded. They come back one by one, so
-//! that a key that is really new is known a few seconds later however many others are made up.
+//! Anyone can send tokens that name unknown keys, so fetches are rate limited. The limit refills
+//! one fetch at a time: a key that is really new becomes known within seconds, however many made-up
+//! ones were named before.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,43 +15,43 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::jwt::{Key, Unproven};
-use crate::servers::oauth::{OauthError, Way, metadata};
+use crate::servers::oauth::{OauthError, OauthHttp, metadata};
 
-/// How long keys are used before they are looked at again.
+/// How long keys are used before they are fetched again.
 const FRESH: Duration = Duration::from_secs(600);
-/// How long they are used when they cannot be looked at.
+/// How long cached keys are used while fetching fails.
 const STALE: Duration = Duration::from_secs(86_400);
-/// Within this time of a fetch old keys are used without another.
+/// Within this time of a fetch, cached keys are used without fetching again.
 const RECENT: Duration = Duration::from_secs(60);
-/// How many times keys are fetched in a row.
+/// The most fetches in a row.
 const MAX_FETCHES: u32 = 5;
 /// How long it takes until one more fetch is allowed.
 pub(super) const REFILL: Duration = Duration::from_secs(5);
 
-struct Known {
+struct FetchedKeys {
     keys: Vec<Key>,
-    /// When they came, by the clock that never runs backwards.
+    /// When they were fetched, on the monotonic clock.
     at: Duration,
 }
 
 /// The keys of one authorization server.
 pub(super) struct Keyring {
     pub(super) trusted: TrustedIssuer,
-    known: ArcSwapOption<Known>,
-    /// One fetch at a time.
+    known: ArcSwapOption<FetchedKeys>,
+    /// Serializes fetches.
     fetches: Mutex<Fetches>,
 }
 
-/// How many fetches are left.
+/// The remaining fetches of the rate limit.
 struct Fetches {
     left: u32,
-    /// Since when that many are.
+    /// When `left` was last refilled.
     since: Duration,
     last: Option<Duration>,
 }
 
 impl Fetches {
-    /// Takes one, if there is one left.
+    /// Takes one fetch from the budget; returns `false` if none is left.
     fn take(&mut self, now: Duration) -> bool {
         let more = now.saturating_sub(self.since).as_secs() / REFILL.as_secs();
         if more > 0 {
@@ -85,7 +86,7 @@ impl Keyring {
         })
     }
 
-    /// The keys that may have signed `token`, fetched if there is none among those that are known.
+    /// Returns the keys that could have signed `token`; fetches the key set if no cached key fits.
     pub(super) async fn keys(
         &self,
         token: &Unproven<'_>,
@@ -98,30 +99,34 @@ impl Keyring {
         let old = self.fitting(token, clock, STALE);
         let mut fetches = match (self.fetches.try_lock(), old) {
             (Ok(free), _) => free,
-            (Err(_), Some(old)) => return Ok(old), // they do while others are fetched
+            (Err(_), Some(old)) => return Ok(old), // still valid while new ones are fetched
             (Err(_), None) => self.fetches.lock().await,
         };
         if let Some(found) = self.fitting(token, clock, FRESH) {
-            return Ok(found); // somebody was faster
+            return Ok(found); // another caller was faster
         }
         let now = clock.monotonic();
-        // Where they could not be fetched a moment ago, nobody else has to wait for that.
+        // A fetch failed a moment ago: use the old keys instead of making every caller wait for
+        // another timeout.
         if let Some(old) = self.fitting(token, clock, STALE)
             && fetches.is_recent(now)
         {
             return Ok(old);
         }
         if !fetches.take(now) {
-            // It may be signed with a new key, so that is not its bearer's fault: not refused for good.
+            // The token may be signed with a key that is really new. Unreachable (retry later)
+            // rather than invalid, because that is not the bearer's fault.
             return Err(OauthError::Unreachable(
-                "they were fetched too often lately".to_owned(),
+                "too many fetches; try again in a few seconds".to_owned(),
             ));
         }
         match self.fetch(networks).await {
-            Ok(keys) => self.known.store(Some(Arc::new(Known { keys, at: now }))),
+            Ok(keys) => self
+                .known
+                .store(Some(Arc::new(FetchedKeys { keys, at: now }))),
             Err(error) => {
                 let issuer = &self.trusted.issuer;
-                tracing::warn!(%error, issuer, "the keys of an authorization server could not be fetched");
+                tracing::warn!(event = "oauth_keys_fetch_failed", issuer, %error, "failed to fetch the keys of an authorization server");
                 return self.fitting(token, clock, STALE).ok_or(error);
             }
         }
@@ -145,21 +150,22 @@ impl Keyring {
     async fn fetch(&self, networks: &[String]) -> Result<Vec<Key>, OauthError> {
         let home = self.trusted.jwks.as_ref().unwrap_or(&self.trusted.issuer);
         let home = Url::parse(home).map_err(|_| {
-            OauthError::Unusable("its address in the settings cannot be read".to_owned())
+            OauthError::Unusable("the issuer URL in the settings is invalid".to_owned())
         })?;
-        let way = Way::from(&home, networks)?;
+        let way = OauthHttp::from(&home, networks)?;
         let place = match &self.trusted.jwks {
             Some(place) => place.clone(),
             None => {
                 let found = metadata::issuer(&way, &self.trusted.issuer).await?;
                 found.jwks_uri.ok_or_else(|| {
-                    OauthError::Unusable("its metadata do not say where its keys are".to_owned())
+                    OauthError::Unusable("its metadata has no jwks_uri".to_owned())
                 })?
             }
         };
-        let place = way.place("where its keys are", &place)?;
+        let place = way.place("its jwks_uri", &place)?;
         let list = way.document(&place).await?;
-        let list = list.ok_or_else(|| OauthError::Unusable("it shows no keys".to_owned()))?;
+        let list =
+            list.ok_or_else(|| OauthError::Unusable("its key set is empty or invalid".to_owned()))?;
         Ok(Key::all(&list))
     }
 }

@@ -1,8 +1,8 @@
-//! Guests: those who come to `/mcp` with an access token that an authorization server of the owner's
-//! choice made for this gateway.
+//! OAuth guests: callers of `/mcp` with an access token that a trusted authorization server issued
+//! for this gateway.
 //!
-//! The token says who they are; what they may do is the owner's word in `oauth.grants`. It ends here: no
-//! server behind the gateway ever sees it.
+//! The token only says who the caller is; what they may do is decided by `oauth.grants` in the
+//! settings. The token stays here: no server behind the gateway ever receives it.
 
 mod jwt;
 mod keys;
@@ -19,36 +19,36 @@ use sha2::{Digest as _, Sha256};
 use jwt::Unproven;
 use keys::Keyring;
 
-/// When to come back with a token that cannot be checked now.
+/// `Retry-After` for a token that cannot be checked now.
 pub const COME_BACK: Duration = keys::REFILL;
-/// How far two clocks may be apart.
+/// The tolerated clock difference.
 const LEEWAY: Duration = Duration::from_secs(30);
 /// The longest subject.
 const MAX_SUBJECT: usize = 255;
 
-/// Somebody whose token is good.
+/// A caller with a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guest {
-    /// The same for every token of the same subject.
+    /// Identical for every token of the same subject.
     pub id: TokenId,
-    /// `ISSUER/SUBJECT`, with the owner's name of the issuer.
+    /// `ISSUER/SUBJECT`, with the name that the settings give the issuer.
     pub name: String,
-    /// What the guest may do.
+    /// The guest's rights.
     pub rights: Rights,
-    /// When the token ends.
+    /// When the token expires.
     pub expires: Timestamp,
 }
 
-/// Why somebody was not let in.
+/// Why a token was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turned {
-    /// Nobody vouches for the token: it may be a guess.
+pub enum GuestRefusal {
+    /// The signature was not proven, so the token may be a guess.
     Unproven(&'static str),
-    /// It is genuine, and not good here or now.
+    /// Genuine, but not valid here or now.
     Unfit(&'static str),
-    /// It is good, and the owner's settings give its bearer nothing.
+    /// Valid, but the settings grant its bearer nothing.
     Ungranted,
-    /// It cannot be checked now.
+    /// The keys of the issuer cannot be fetched now.
     Later(String),
 }
 
@@ -58,13 +58,13 @@ pub struct Guests {
     rings: Mutex<BTreeMap<String, Arc<Keyring>>>,
 }
 
-/// Whether a token can only be one that somebody else made.
+/// Returns whether a token looks like a JWT, so it cannot be one of ours.
 pub fn is_foreign(token: &str) -> bool {
     token.starts_with("ey") && token.matches('.').count() == 2
 }
 
 impl Guests {
-    /// Whoever a token stands for, if it was made for one of `audiences`.
+    /// Authenticates a guest by a token issued for one of `audiences`.
     pub async fn check(
         &self,
         token: &str,
@@ -72,37 +72,45 @@ impl Guests {
         settings: &Oauth,
         networks: &[String],
         clock: &dyn Clock,
-    ) -> Result<Guest, Turned> {
-        let token = Unproven::read(token).map_err(Turned::Unproven)?;
+    ) -> Result<Guest, GuestRefusal> {
+        let token = Unproven::read(token).map_err(GuestRefusal::Unproven)?;
         let mut trusted = settings.issuers.iter();
+        // Found by the claimed issuer, which is untrusted so far; it only selects the keys that the
+        // signature is checked with.
         let found = trusted.find(|(_, trusted)| trusted.issuer == token.issuer);
         let Some((name, trusted)) = found else {
-            return Err(Turned::Unproven(
+            return Err(GuestRefusal::Unproven(
                 "the token is from an issuer that is not trusted here",
             ));
         };
+        // The owner's list decides, not the token: an attacker must not pick a weaker algorithm.
         if !trusted.algorithms.contains(&token.algorithm) {
-            return Err(Turned::Unproven(
-                "the token is signed in a way that its issuer is not believed",
+            return Err(GuestRefusal::Unproven(
+                "the token's signature algorithm is not allowed for its issuer",
             ));
         }
         let ring = self.ring(name, settings);
         let keys = ring.keys(&token, clock, networks).await;
-        let keys = keys
-            .map_err(|error| Turned::Later(format!("the keys of {name} cannot be had: {error}")))?;
-        let claims = token.prove(&keys).ok_or(Turned::Unproven(
+        let keys = keys.map_err(|error| {
+            GuestRefusal::Later(format!("cannot fetch the keys of {name}: {error}"))
+        })?;
+        let claims = token.prove(&keys).ok_or(GuestRefusal::Unproven(
             "the token is not signed by a key of its issuer",
         ))?;
-        let (subject, expires) = fit(claims, audiences, clock.now()).map_err(Turned::Unfit)?;
+        // Claims are judged only after the signature: errors about them would otherwise help
+        // someone who guesses.
+        let (subject, expires) =
+            fit(claims, audiences, clock.now()).map_err(GuestRefusal::Unfit)?;
         let grant = settings
             .grants
             .iter()
             .find(|grant| fits(grant, name, subject, claims));
-        let grant = grant.ok_or(Turned::Ungranted)?;
+        let grant = grant.ok_or(GuestRefusal::Ungranted)?;
         Ok(Guest {
             id: stable(&token.issuer, subject),
             name: shown(name, subject),
             rights: Rights {
+                // A guest never acts for another agent, whatever the grant says about tools.
                 agents: vec![Pattern::new("main")],
                 ..Rights::new(grant.role.into(), grant.tools.clone())
             },
@@ -110,16 +118,18 @@ impl Guests {
         })
     }
 
-    /// The keys of an issuer, begun anew when its settings changed.
+    /// Returns the keyring of an issuer; a new one if its settings changed.
     fn ring(&self, name: &str, settings: &Oauth) -> Arc<Keyring> {
         let mut rings = self.rings.lock().expect("no panic while held");
+        // Keyrings of removed or changed issuers are dropped, so that their cached keys stop being
+        // trusted at once.
         rings.retain(|name, ring| settings.issuers.get(name) == Some(&ring.trusted));
         let fresh = || Keyring::new(settings.issuers[name].clone());
         rings.entry(name.to_owned()).or_insert_with(fresh).clone()
     }
 }
 
-/// The subject and the end of a token that is good here and now.
+/// Returns subject and expiry of a token that is valid here and now.
 fn fit<'a>(
     claims: &'a Value,
     audiences: &[String],
@@ -130,28 +140,30 @@ fn fit<'a>(
             .as_str()
             .is_some_and(|one| audiences.iter().any(|our| our == one))
     };
+    // Without this check, a token that another service received from the same issuer could be
+    // replayed here.
     let made_for_us = match &claims["aud"] {
         Value::Array(all) => all.iter().any(ours),
         one => ours(one),
     };
     if !made_for_us {
-        return Err("the token was made for something else");
+        return Err("the token is for another audience");
     }
     let time = |name: &str| {
         claims[name]
             .as_f64()
             .map(|seconds| Timestamp((seconds * 1000.0) as i64))
     };
-    let expires = time("exp").ok_or("the token does not say when it ends")?;
+    let expires = time("exp").ok_or("the token has no exp claim")?;
     if expires.plus(LEEWAY) <= now {
         return Err("the token has expired");
     }
     if time("nbf").is_some_and(|from| from > now.plus(LEEWAY)) {
-        return Err("the token is not good yet");
+        return Err("the token is not valid yet");
     }
     let subject = claims["sub"].as_str().unwrap_or_default();
     if subject.is_empty() || subject.len() > MAX_SUBJECT || subject.chars().any(char::is_control) {
-        return Err("the token does not say whom it stands for");
+        return Err("the token has no usable sub claim");
     }
     Ok((subject, expires.plus(LEEWAY)))
 }
@@ -167,7 +179,7 @@ fn fits(grant: &OauthGrant, issuer: &str, subject: &str, claims: &Value) -> bool
             .all(|scope| scopes.contains(&scope.as_str()))
 }
 
-/// What a token is good for, in the words of RFC 9068 or those that others use.
+/// The scopes of a token, in RFC 9068 form or in one of the common variants.
 fn scopes(claims: &Value) -> Vec<&str> {
     let said = ["scope", "scp"]
         .into_iter()
@@ -178,11 +190,11 @@ fn scopes(claims: &Value) -> Vec<&str> {
     said.flat_map(str::split_ascii_whitespace).collect()
 }
 
-/// An id that is the same for every token of one subject, and no record's.
+/// A stable id per subject that cannot collide with a stored token record.
 fn stable(issuer: &str, subject: &str) -> TokenId {
     let hash = Sha256::digest(format!("{issuer}\n{subject}"));
     let mut bytes: [u8; 16] = hash[..16].try_into().expect("a hash is longer");
-    bytes[6] = bytes[6] & 0x0f | 0x80; // version 8: made by a rule of our own
+    bytes[6] = bytes[6] & 0x0f | 0x80; // UUID version 8: custom derivation
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     hex.parse().expect("32 digits are an id")

@@ -1,5 +1,5 @@
-//! Every family, every node and every MCP server is a *server* to those who call through the
-//! gateway's own door: which tool is meant by a server's path and a tool's name, and back.
+//! Addresses of tools as *server path* plus *tool name*, for callers of the generic call tool.
+//! Built-in families, nodes and MCP servers are all servers there.
 
 use manyhands_core::{Catalogue, CatalogueEntry, ErrorCode, RunsOn, ToolError, ToolSpec};
 
@@ -15,7 +15,7 @@ pub fn server_of(spec: &ToolSpec) -> String {
     }
 }
 
-/// What a tool is called on its server.
+/// The name of a tool on its server.
 pub fn name_there(spec: &ToolSpec) -> String {
     let name = spec.name.as_str();
     let short = match &spec.runs_on {
@@ -29,7 +29,8 @@ pub fn name_there(spec: &ToolSpec) -> String {
     short.unwrap_or(name).to_owned()
 }
 
-/// The tool that is meant by a server's path and a tool's name, be that its name there or here.
+/// Finds a tool by server path and tool name; the name may be the one on the server or the one in
+/// the catalogue.
 pub fn find<'a>(
     catalogue: &'a Catalogue,
     server: &str,
@@ -69,8 +70,9 @@ pub fn find<'a>(
     })
 }
 
-/// The path of a server that is named without its `dynamic/` or `node/`, or in another case. Names that
-/// are merely similar are not suggested: this looks at servers that the caller may not be allowed to see.
+/// The full path of a server named without its `dynamic/` or `node/` prefix, or in another case.
+/// Similar names are not suggested: the search covers servers that the caller may not be allowed to
+/// see.
 fn full_path(catalogue: &Catalogue, server: &str) -> Option<String> {
     let last = |path: &str| {
         path.rsplit('/')

@@ -1,4 +1,4 @@
-//! What goes with a call of a server, and what its failure means here.
+//! Hooks of a server call, and the translation of its errors.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use manyhands_core::{Answers, CallContext, ErrorCode, ServerName, Step, ToolErro
 use manyhands_upstream::{Hooks, RpcError, ServerRequestHandler, UpstreamError};
 use serde_json::{Map, Value, json};
 
-/// What goes with a call: progress, questions, its end.
+/// Progress, questions and cancellation of a call.
 pub(super) fn hooks(context: &CallContext, timeout: Duration) -> Hooks {
     let progress = context.progress.clone();
     let whole = |value: &Value| value.as_f64().map(|number| number.max(0.0) as u64);
@@ -17,7 +17,7 @@ pub(super) fn hooks(context: &CallContext, timeout: Duration) -> Hooks {
         progress: Some(Arc::new(move |told: Map<String, Value>| {
             let message = told.get("message").and_then(Value::as_str);
             if message.is_none() && !progress.has_steps() {
-                // Whoever sees only what is printed sees the numbers.
+                // Callers that only see printed output get the numbers as text.
                 return count(&told, &counted).map_or((), |line| progress.print(&line));
             }
             progress.tell(Step {
@@ -37,14 +37,15 @@ pub(super) fn hooks(context: &CallContext, timeout: Duration) -> Hooks {
     }
 }
 
-/// How far a call is, as a line, `3 of 10` or `3`: where it is new, and of many steps each hundredth.
+/// Progress as a line, `3 of 10` or `3`; `None` if nothing new. With many steps, one line per
+/// percent.
 fn count(told: &Map<String, Value>, last: &Mutex<Option<i64>>) -> Option<String> {
     let number = |name: &str| told.get(name).filter(|value| value.is_number());
     let (done, total) = (number("progress")?, number("total"));
     let share = total.and_then(Value::as_f64).filter(|total| *total > 100.0);
     let now = match (done.as_f64(), share) {
         (Some(done), Some(total)) => done / total * 100.0,
-        // Small steps of a small whole count too.
+        // Fractions count, too.
         (done, _) => done.unwrap_or(0.0) * 100.0,
     };
     let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,11 +59,11 @@ fn count(told: &Map<String, Value>, last: &Mutex<Option<i64>>) -> Option<String>
     })
 }
 
-/// Hands what a server asks on to whoever made the call.
-pub(super) struct Asker(pub(super) Arc<dyn Answers>);
+/// Forwards questions of a server to the caller.
+pub(super) struct QuestionRelay(pub(super) Arc<dyn Answers>);
 
 #[async_trait]
-impl ServerRequestHandler for Asker {
+impl ServerRequestHandler for QuestionRelay {
     fn capabilities(&self) -> Map<String, Value> {
         self.0
             .capabilities()
@@ -77,7 +78,7 @@ impl ServerRequestHandler for Asker {
     }
 }
 
-/// Why a server was of no use, as our callers hear it.
+/// Translates an error of a server for our callers.
 pub(super) fn failure(server: &ServerName, error: UpstreamError) -> ToolError {
     let code = match &error {
         UpstreamError::Rpc(rpc) if rpc.code == RpcError::INVALID_PARAMS => {
@@ -93,7 +94,7 @@ pub(super) fn failure(server: &ServerName, error: UpstreamError) -> ToolError {
     let told = ToolError::new(code, message);
     match &error {
         UpstreamError::Rpc(rpc) => told.details(json!({ "rpc": rpc })),
-        UpstreamError::Lost(_) => told.hint("it may have taken effect there: look before calling again"),
+        UpstreamError::Lost(_) => told.hint("the call may have taken effect; check before calling again"),
         UpstreamError::Unauthorized { .. } => told.hint(format!(
             "log in with `manyhands mcp login {server}`, or add a connection with `manyhands connection add {server}`"
         )),

@@ -1,4 +1,5 @@
-//! Accounts of services: many for each, their credentials in the vault, one chosen for each call.
+//! Accounts of services, called connections in the interfaces: any number per service, their
+//! credentials in the vault, one chosen for each call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,51 +12,52 @@ use manyhands_store::{
 
 use super::launch::Keys;
 
-/// How many accounts there may be.
+/// The most accounts.
 const MAX_CONNECTIONS: usize = 1_000;
-/// How many credentials one account may have.
+/// The most credentials of one account.
 const MAX_FIELDS: usize = 32;
-/// The credential that is no secret.
+/// The only credential that is not secret.
 const CLIENT_ID: &str = "client_id";
 /// The longest name of an account.
 const MAX_NAME: usize = 100;
 
 /// All accounts. Cheap to clone.
 #[derive(Clone)]
-pub struct Desk {
+pub struct ServiceAccounts {
     records: Connections,
     vault: Vault,
     clock: Arc<dyn Clock>,
     ids: Ids,
-    /// What is on record, so that a call does not have to look there.
+    /// Cached records, so that a call does not read the database.
     known: Arc<ArcSwap<Vec<ConnectionRecord>>>,
-    /// Held while a record is changed and read again, so that what is known is never older than it.
+    /// Held from the write to the re-read of the cache, so that concurrent changes cannot leave an
+    /// older list in it.
     keeping: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// The account that a call uses.
+/// The account chosen for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct ChosenConnection {
     /// Its id.
     pub id: ConnectionId,
-    /// What the owner calls it.
+    /// The owner's name for it.
     pub name: String,
-    /// How many others there would have been, where none was named.
+    /// How many other accounts could have been used, if none was named.
     pub others: usize,
 }
 
-/// An account to be opened, or what is new about one.
+/// A new account, or changes to one.
 #[derive(Debug, Default)]
-pub struct Draft {
-    /// What the owner calls it.
+pub struct ConnectionDraft {
+    /// The owner's name for it.
     pub name: Option<String>,
-    /// Its credentials by name; those that are there and not named stay.
+    /// Credentials by name; existing ones that are not named stay.
     pub credentials: BTreeMap<String, Secret>,
     /// The agents that may use it.
     pub agents: Option<Vec<Pattern>>,
 }
 
-impl Desk {
+impl ServiceAccounts {
     pub(super) async fn open(
         store: &Store,
         clock: Arc<dyn Clock>,
@@ -73,12 +75,12 @@ impl Desk {
         })
     }
 
-    /// Every account, service by service, the oldest of each first.
+    /// Returns every account, grouped by service, oldest first.
     pub fn all(&self) -> Arc<Vec<ConnectionRecord>> {
         self.known.load_full()
     }
 
-    /// The accounts that an agent may use.
+    /// Returns the accounts that an agent may use.
     pub fn of_agent(&self, agent: &AgentId) -> Vec<ConnectionRecord> {
         let all = self.known.load();
         all.iter()
@@ -87,22 +89,22 @@ impl Desk {
             .collect()
     }
 
-    /// One account.
+    /// Returns one account.
     pub fn get(&self, id: &str) -> Result<ConnectionRecord, ToolError> {
         let all = self.known.load();
         let found = all.iter().find(|one| one.id.to_string() == id);
         found.cloned().ok_or_else(|| unknown(id))
     }
 
-    /// Opens an account of a service.
+    /// Adds an account of a service.
     pub async fn add(
         &self,
         service: &str,
         kind: ConnectionKind,
-        draft: Draft,
+        draft: ConnectionDraft,
     ) -> Result<ConnectionRecord, ToolError> {
         if self.known.load().len() >= MAX_CONNECTIONS {
-            let message = format!("there are {MAX_CONNECTIONS} connections already");
+            let message = format!("too many connections (limit {MAX_CONNECTIONS})");
             return Err(ToolError::new(ErrorCode::TooLarge, message).hint("remove one first"));
         }
         let name = draft.name.clone().unwrap_or_else(|| service.to_owned());
@@ -122,7 +124,11 @@ impl Desk {
     }
 
     /// Changes an account.
-    pub async fn change(&self, id: &str, draft: Draft) -> Result<ConnectionRecord, ToolError> {
+    pub async fn change(
+        &self,
+        id: &str,
+        draft: ConnectionDraft,
+    ) -> Result<ConnectionRecord, ToolError> {
         let record = self.get(id)?;
         self.keep(record, draft).await
     }
@@ -130,7 +136,7 @@ impl Desk {
     async fn keep(
         &self,
         mut record: ConnectionRecord,
-        draft: Draft,
+        draft: ConnectionDraft,
     ) -> Result<ConnectionRecord, ToolError> {
         check(&draft)?;
         if let Some(name) = draft.name {
@@ -144,11 +150,13 @@ impl Desk {
         };
         if self.known.load().iter().any(twin) {
             let message = format!(
-                "{} has a connection named {:?} already",
+                "{} already has a connection named {:?}",
                 record.service, record.name
             );
             return Err(ToolError::parameter("name", message));
         }
+        // Secrets before the record: a crash in between leaves an unused secret, not a record
+        // without its credentials.
         for (field, secret) in &draft.credentials {
             let kept = self.vault.set(&place(record.id, field), secret).await;
             kept?;
@@ -181,7 +189,8 @@ impl Desk {
         Ok(())
     }
 
-    /// Closes an account: its credentials go first.
+    /// Removes an account. Its credentials go first, so that a crash cannot leave secrets without a
+    /// record.
     pub async fn remove(&self, id: &str) -> Result<ConnectionRecord, ToolError> {
         let _one = self.keeping.lock().await;
         let record = self.get(id)?;
@@ -194,7 +203,7 @@ impl Desk {
         Ok(record)
     }
 
-    /// Notes whether an account worked; only a change is written down.
+    /// Records whether an account worked; writes only if that changed.
     pub(super) async fn mark(&self, id: ConnectionId, status: ConnectionStatus, detail: &str) {
         let _one = self.keeping.lock().await;
         let all = self.known.load_full();
@@ -208,11 +217,11 @@ impl Desk {
         (record.status, record.checked) = (status, Some(self.clock.now()));
         record.detail = detail.chars().take(500).collect();
         if let Err(error) = self.put_alone(record).await {
-            tracing::warn!(%error, connection = %id, "the state of a connection could not be kept");
+            tracing::warn!(event = "connection_state_save_failed", connection = %id, %error, "failed to persist the state of a connection");
         }
     }
 
-    /// The credentials of an account.
+    /// Returns the credentials of an account.
     pub(super) async fn keys(&self, id: ConnectionId) -> Result<Keys, ToolError> {
         let record = self.get(&id.to_string())?;
         let mut keys = Keys::new();
@@ -224,19 +233,19 @@ impl Desk {
         Ok(keys)
     }
 
-    /// The account that a call for `agent` uses: the one that was named, else the first; none where
-    /// the service has none.
+    /// Chooses the account for a call of `agent`: the named one, else the first; `None` if the
+    /// service has no accounts.
     pub fn choose(
         &self,
         service: &str,
         agent: &AgentId,
         wanted: Option<&str>,
-    ) -> Result<Option<Choice>, ToolError> {
+    ) -> Result<Option<ChosenConnection>, ToolError> {
         let all = self.known.load();
         let mut fitting = all
             .iter()
             .filter(|one| one.service == service && is_for(one, agent));
-        let choice = |one: &ConnectionRecord, others| Choice {
+        let choice = |one: &ConnectionRecord, others| ChosenConnection {
             id: one.id,
             name: one.name.clone(),
             others,
@@ -267,7 +276,7 @@ fn is_for(record: &ConnectionRecord, agent: &AgentId) -> bool {
         .any(|pattern| pattern.matches(agent.as_str()))
 }
 
-fn check(draft: &Draft) -> Result<(), ToolError> {
+fn check(draft: &ConnectionDraft) -> Result<(), ToolError> {
     if let Some(name) = &draft.name {
         let fits = (1..=MAX_NAME).contains(&name.chars().count());
         if !fits || name.chars().any(char::is_control) {
@@ -284,7 +293,7 @@ fn check(draft: &Draft) -> Result<(), ToolError> {
         }
         if field != CLIENT_ID && secret.expose().chars().count() < 8 {
             let message = format!(
-                "{field}: must have at least 8 characters: a shorter one could not be told from other text, and so not be cut out of results"
+                "{field}: must have at least 8 characters; a shorter secret cannot be redacted reliably"
             );
             return Err(ToolError::parameter("credentials", message));
         }
@@ -292,8 +301,8 @@ fn check(draft: &Draft) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Whether a name in the vault is that of a client id of an account: kept with its credentials, and no
-/// secret.
+/// Returns whether a vault key holds the client id of an account, which is stored with the
+/// credentials but is not secret.
 pub fn is_client_id(name: &str) -> bool {
     let field = name.strip_prefix("connection/");
     field
@@ -301,7 +310,7 @@ pub fn is_client_id(name: &str) -> bool {
         .is_some_and(|(_, field)| field == CLIENT_ID)
 }
 
-/// Where the vault keeps a credential.
+/// The vault key of a credential.
 pub(super) fn place(id: ConnectionId, field: &str) -> String {
     format!("connection/{id}/{field}")
 }

@@ -1,4 +1,4 @@
-//! A server that is an OpenAPI document: how its operations are known, and how one is called.
+//! Servers that are OpenAPI documents: reading the document, and calling an operation.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,31 +9,31 @@ use manyhands_upstream::REQUEST;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
-use super::Choice;
-use super::openapi::{self, Call, Request};
+use super::ChosenConnection;
+use super::openapi::{self, OperationCall, OperationRequest};
 use super::server::Server;
 
 impl Server {
-    /// Sends the request that the owner accepted for a tool. The document is not looked at.
+    /// Sends the accepted request of a tool. The current document plays no part.
     pub(super) async fn call_operation(
         &self,
-        request: Option<&Request>,
+        request: Option<&OperationRequest>,
         arguments: &Value,
         context: &CallContext,
-        choice: Option<&Choice>,
+        choice: Option<&ChosenConnection>,
     ) -> Result<Value, ToolError> {
         let request = request.ok_or_else(|| {
-            let message = "it is not on record where this tool sends its requests";
+            let message = "the address that this tool sends requests to is not stored";
             ToolError::new(ErrorCode::Unavailable, message).hint(format!(
-                "the owner looks at what the document says and accepts it with `manyhands mcp accept {}`",
+                "the owner can review the document and accept it with `manyhands mcp accept {}`",
                 self.name()
             ))
         })?;
-        self.look_on_first_use();
+        self.read_on_first_use();
         let credentials = self.credentials(choice).await?;
         let arguments = arguments.as_object().cloned().unwrap_or_default();
-        let egress = self.ground().web.egress();
-        let call = Call {
+        let egress = self.deps().web.egress();
+        let call = OperationCall {
             request,
             url: self.config().url.as_deref(),
             arguments: &arguments,
@@ -47,25 +47,26 @@ impl Server {
         }
     }
 
-    /// Has the document read once in the background, as a new connection to an MCP server has its tools
-    /// listed: a change is held and shown without waiting for the owner to look.
-    fn look_on_first_use(&self) {
+    /// Reads the document once in the background on first use, like listing the tools of a new MCP
+    /// connection: a change is held and shown without the owner having to look.
+    fn read_on_first_use(&self) {
         if self.looked.swap(true, Ordering::Relaxed) {
             return;
         }
-        // Nothing is announced by a document, so the channel is closed from the start: one look.
+        // A document sends no notifications: the channel is closed from the start, which means one
+        // read.
         let (_, closed) = broadcast::channel(1);
-        let _ = self.ground().opened.try_send((self.name().clone(), closed));
+        let _ = self.deps().opened.try_send((self.name().clone(), closed));
     }
 
     /// Reads the document.
-    pub(super) async fn document(&self) -> Result<openapi::Listed, ToolError> {
+    pub(super) async fn document(&self) -> Result<openapi::ListedTools, ToolError> {
         self.looked.store(true, Ordering::Relaxed);
-        openapi::list(self.name(), self.config(), &self.ground().web.egress()).await
+        openapi::list(self.name(), self.config(), &self.deps().web.egress()).await
     }
 
-    /// Whether tools are on record without where they send their requests: those that an earlier
-    /// version accepted.
+    /// Returns whether stored definitions lack their request, because an earlier version accepted
+    /// them.
     pub(super) fn lacks_requests(&self) -> bool {
         let lacks = |pin: &Pin| {
             let taken = pin.taken.as_ref().filter(|_| pin.present);

@@ -1,4 +1,4 @@
-//! From what the owner wrote of a server to how it is reached.
+//! Turns the settings of a server into a transport.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use manyhands_host::machine::Host;
 use manyhands_store::Vault;
 use manyhands_upstream::Transport;
 
-/// Variables of the surrounding environment that a server's program sees.
+/// Environment variables that a server's program inherits.
 pub const SERVER_VARIABLES: [&str; 14] = [
     "PATH",
     "HOME",
@@ -29,10 +29,10 @@ pub const SERVER_VARIABLES: [&str; 14] = [
     "NODE_EXTRA_CA_CERTS",
 ];
 
-/// The credentials of the connection that is used, by name.
+/// Credentials of a connection, by name.
 pub(super) type Keys = BTreeMap<String, Secret>;
 
-/// How a server is reached with the credentials of one connection.
+/// The transport of a server with the credentials of one connection.
 pub(super) async fn transport(
     name: &ServerName,
     config: &McpServer,
@@ -54,17 +54,13 @@ pub(super) async fn transport(
         (Some(_), Some(_)) => Err(wrong(
             name,
             "command",
-            "there is a url too; use one of them",
+            "both command and url are set; use only one",
         )),
-        (None, None) => Err(wrong(
-            name,
-            "command",
-            "there is neither a command nor a url",
-        )),
+        (None, None) => Err(wrong(name, "command", "set either command or url")),
     }
 }
 
-/// What is sent with each request.
+/// The headers sent with each request.
 pub(super) async fn headers(
     name: &ServerName,
     config: &McpServer,
@@ -73,8 +69,13 @@ pub(super) async fn headers(
 ) -> Result<Vec<(HeaderName, Secret)>, ToolError> {
     let mut headers = Vec::new();
     for (header, value) in &config.headers {
-        let parsed = HeaderName::try_from(header.as_str())
-            .map_err(|_| wrong(name, "headers", &format!("{header:?} is not a header")))?;
+        let parsed = HeaderName::try_from(header.as_str()).map_err(|_| {
+            wrong(
+                name,
+                "headers",
+                &format!("{header:?} is not a valid header name"),
+            )
+        })?;
         headers.push((parsed, filled(value, keys, vault).await?));
     }
     let named = headers.iter().any(|(header, _)| header == "authorization");
@@ -99,7 +100,7 @@ async fn program(
         wrong(
             name,
             "cwd",
-            &format!("{} cannot be made: {e}", own.display()),
+            &format!("cannot create {}: {e}", own.display()),
         )
     })?;
     let mut env: BTreeMap<OsString, OsString> = SERVER_VARIABLES
@@ -111,14 +112,15 @@ async fn program(
         .cloned()
         .unwrap_or_default();
     let program = find_program(command, &path)
-        .ok_or_else(|| wrong(name, "command", &format!("there is no program {command:?}")))?;
+        .ok_or_else(|| wrong(name, "command", &format!("program {command:?} not found")))?;
     let sandbox = match config.sandbox {
         Confinement::Off => None,
         Confinement::On => {
             env.insert("HOME".into(), own.clone().into());
             env.insert("TMPDIR".into(), own.clone().into());
             let mut sandbox = Sandbox::system_read_only().writing(&own);
-            // A program beside the system's own brings its libraries along.
+            // A program installed outside the system folders needs read access to the libraries
+            // next to it.
             if let Some(folder) = program.parent().and_then(Path::parent) {
                 sandbox = sandbox.reading(folder);
             }
@@ -145,7 +147,7 @@ async fn program(
     })
 }
 
-/// The program that a shell would start.
+/// Resolves a program the way a shell would.
 pub fn find_program(command: &str, path: &OsString) -> Option<PathBuf> {
     let is_program = |file: &PathBuf| {
         use std::os::unix::fs::PermissionsExt;
@@ -157,7 +159,7 @@ pub fn find_program(command: &str, path: &OsString) -> Option<PathBuf> {
         return Some(direct).filter(is_program);
     }
     if command.contains('/') {
-        return None; // relative to what?
+        return None; // there is no working directory to be relative to
     }
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
@@ -165,7 +167,7 @@ pub fn find_program(command: &str, path: &OsString) -> Option<PathBuf> {
         .find(is_program)
 }
 
-/// A value with every `${NAME}` in it, and a whole `vault:NAME`, replaced by the secret of that name.
+/// Replaces every `${NAME}`, or a whole `vault:NAME`, by the secret of that name.
 pub(super) async fn filled(value: &str, keys: &Keys, vault: &Vault) -> Result<Secret, ToolError> {
     let secret = async |name: &str| -> Result<Secret, ToolError> {
         if let Some(key) = keys.get(name) {
@@ -173,7 +175,7 @@ pub(super) async fn filled(value: &str, keys: &Keys, vault: &Vault) -> Result<Se
         }
         let kept = vault.get(name).await?;
         kept.ok_or_else(|| {
-            let message = format!("there is no secret {name:?}");
+            let message = format!("secret {name:?} not found");
             ToolError::new(ErrorCode::Unavailable, message).hint(format!(
                 "set it with `manyhands secret set {name}`, or add a connection that has it"
             ))

@@ -1,8 +1,7 @@
-//! MCP servers that the owner named: their tools stand in the catalogue, each on a shelf of its
-//! server, from the moment they are known.
+//! The configured MCP servers. Their tools are in the catalogue from the moment they are known.
 //!
-//! What a server's tools say of themselves is on record, so a gateway that starts knows them
-//! without starting the servers: those start when they are first used.
+//! Accepted tool definitions are stored, so a starting gateway knows the tools without starting the
+//! servers; a server starts on first use.
 
 pub mod address;
 mod call;
@@ -38,10 +37,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use connections::is_client_id;
-pub use connections::{Choice, Desk, Draft};
+pub use connections::{ChosenConnection, ConnectionDraft, ServiceAccounts};
 pub use launch::{SERVER_VARIABLES, find_program};
 pub use openapi::fuzz_document;
-pub use pinning::Wanted;
+pub use pinning::AcceptSelection;
 pub use server::Server;
 
 use manyhands_host::LiveSettings;
@@ -51,20 +50,21 @@ use manyhands_node_registry::Nodes;
 
 use oauth::{Oauth, OauthParts, Pending, Returned};
 
-/// How long the page after a login waits for the list of tools.
+/// How long the page shown after a login waits for the tool list.
 const LISTING: Duration = Duration::from_secs(15);
-/// How many programs of servers run at once.
+/// The most server programs running at once.
 const MAX_PROGRAMS: usize = 256;
-/// How many servers are asked for their tools at once.
+/// The most servers whose tools are listed at once.
 const MAX_LOOKS: usize = 4;
-/// How long a server that said its tools changed is left alone before it is asked.
+/// Delay between a tools-changed notification and listing the tools, to merge bursts of
+/// notifications.
 const SETTLE: Duration = Duration::from_millis(200);
-/// The longest wait after a look that panicked.
+/// The longest delay after listing tools panicked.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// What servers stand on.
-pub struct Ground {
-    desk: Desk,
+/// Shared services of all servers.
+pub struct ServerDeps {
+    accounts: ServiceAccounts,
     pins: Pins,
     oauth: Arc<Oauth>,
     vault: Vault,
@@ -72,29 +72,29 @@ pub struct Ground {
     home: PathBuf,
     clock: Arc<dyn Clock>,
     upstream: UpstreamGround,
-    /// How requests to services leave, where a document says where they are.
+    /// Sends the requests of OpenAPI servers.
     web: Web,
-    /// Told of every connection that is opened.
-    opened: mpsc::Sender<Opened>,
+    /// Notified of every new connection.
+    opened: mpsc::Sender<OpenedConnection>,
 }
 
-/// A server, and what it tells over a new connection.
-type Opened = (ServerName, broadcast::Receiver<ServerNotification>);
+/// A server and the notifications of its new connection.
+type OpenedConnection = (ServerName, broadcast::Receiver<ServerNotification>);
 
-/// The servers there are.
+/// All configured servers.
 pub struct Servers {
-    ground: Arc<Ground>,
+    deps: Arc<ServerDeps>,
     servers: RwLock<BTreeMap<ServerName, Arc<Server>>>,
     catalogue: Arc<ArcSwap<Catalogue>>,
     nodes: Arc<Nodes>,
     looks: Arc<Semaphore>,
     tasks: TaskTracker,
-    /// Held while settings are taken over: one after the other.
+    /// Held while settings are applied, so that two changes cannot interleave.
     taking: tokio::sync::Mutex<()>,
     stopping: CancellationToken,
 }
 
-/// What the servers are opened with.
+/// Arguments of [`Servers::open`].
 pub struct ServersParts<'a> {
     /// Everything that is stored.
     pub store: &'a Store,
@@ -115,7 +115,7 @@ pub struct ServersParts<'a> {
 }
 
 impl Servers {
-    /// Opens what is kept of servers and accounts. No server is started yet.
+    /// Opens the stored state. No server is started yet.
     pub async fn open(parts: ServersParts<'_>) -> Result<Arc<Self>, StoreError> {
         let ServersParts {
             store,
@@ -128,17 +128,17 @@ impl Servers {
             nodes,
         } = parts;
         let (opened, connections) = mpsc::channel(MAX_PROGRAMS);
-        let desk = Desk::open(store, clock.clone(), ids.clone()).await?;
-        let ground = Ground {
+        let accounts = ServiceAccounts::open(store, clock.clone(), ids.clone()).await?;
+        let deps = ServerDeps {
             opened,
             oauth: Oauth::open(OauthParts {
-                desk: desk.clone(),
+                accounts: accounts.clone(),
                 vault: store.vault().clone(),
                 clock: clock.clone(),
                 ids: ids.clone(),
                 settings,
             }),
-            desk,
+            accounts,
             pins: store.pins().clone(),
             vault: store.vault().clone(),
             host,
@@ -153,7 +153,7 @@ impl Servers {
             clock,
         };
         let servers = Arc::new(Self {
-            ground: Arc::new(ground),
+            deps: Arc::new(deps),
             servers: RwLock::default(),
             catalogue,
             nodes,
@@ -173,23 +173,25 @@ impl Servers {
     }
 
     /// The accounts of services.
-    pub fn desk(&self) -> &Desk {
-        &self.ground.desk
+    pub fn accounts(&self) -> &ServiceAccounts {
+        &self.deps.accounts
     }
 
     /// The logins at servers.
     pub fn oauth(&self) -> &Arc<Oauth> {
-        &self.ground.oauth
+        &self.deps.oauth
     }
 
-    /// Ends a login with what the browser brought back. The tools are listed before it counts as
-    /// done, so that whoever reads that it is can call them. It goes on whoever stops waiting.
+    /// Completes a login with the response that the browser brought. The tools are listed before
+    /// the login counts as done, so that a client that sees it done can call them. Runs to
+    /// completion even if the caller goes away.
     pub async fn end_login(
         self: &Arc<Self>,
         login: Pending,
         returned: Returned,
     ) -> Result<ConnectionRecord, ToolError> {
         let this = self.clone();
+        // A task of its own: the browser may close the page, but a code can be exchanged only once.
         let ending = self.tasks.spawn(async move {
             let oauth = this.oauth();
             let ended = oauth.exchange(&login, &returned).await;
@@ -206,7 +208,7 @@ impl Servers {
     async fn logged_in(self: &Arc<Self>, name: &ServerName, account: &ConnectionRecord) {
         self.reconnect(account).await;
         let Ok(server) = self.get(name.as_str()) else {
-            return; // it was taken out of the settings meanwhile
+            return; // removed from the settings meanwhile
         };
         let listed = tokio::select! {
             biased;
@@ -216,14 +218,14 @@ impl Servers {
         match listed {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => {
-                tracing::warn!(server = %name, %error, "failed to list the tools of a server after a login");
+                tracing::warn!(event = "server_list_tools_failed", server = %name, %error, "failed to list the tools of a server after a login");
             }
-            Err(_) => self.look_soon(&server, Duration::ZERO), // a slow one
+            Err(_) => self.refresh_soon(&server, Duration::ZERO), // slow: finish in the background
         }
         self.look_again(&account.service);
     }
 
-    /// Every server, by name.
+    /// Returns every server, by name.
     pub fn all(&self) -> Vec<Arc<Server>> {
         self.servers
             .read()
@@ -233,7 +235,7 @@ impl Servers {
             .collect()
     }
 
-    /// One server.
+    /// Returns one server.
     pub fn get(&self, name: &str) -> Result<Arc<Server>, ToolError> {
         let name = name
             .strip_prefix("remote/")
@@ -252,7 +254,7 @@ impl Servers {
         })
     }
 
-    /// The service whose accounts a tool uses, if it is a server's.
+    /// Returns the service whose accounts a tool uses, if the tool belongs to a server.
     pub fn service_of(&self, spec: &ToolSpec) -> Option<String> {
         let RunsOn::Server { name } = &spec.runs_on else {
             return None;
@@ -262,8 +264,7 @@ impl Servers {
             .map(|server| server.service().to_owned())
     }
 
-    /// Takes the settings over: servers that are new or other than before begin, those that are
-    /// gone end.
+    /// Applies the settings: starts new and changed servers, stops removed ones.
     pub async fn take_over(self: &Arc<Self>, settings: &LiveSettings) {
         let _one = self.taking.lock().await;
         let settings = settings.current();
@@ -290,31 +291,32 @@ impl Servers {
                     .map(|(name, config)| (name.clone(), config.clone())),
             );
         }
+        // Unpublished before it is stopped, so that no call reaches a server that is going away.
         for server in ended {
-            self.unshelve(&server);
+            self.unpublish(&server);
             self.tasks.spawn(async move { server.stop().await });
         }
         for (name, config) in begun {
-            let pins = self.ground.pins.of(name.as_str()).await.unwrap_or_else(|error| {
-                tracing::error!(%error, server = %name, "what is on record of a server cannot be read");
+            let pins = self.deps.pins.of(name.as_str()).await.unwrap_or_else(|error| {
+                tracing::error!(event = "server_pins_read_failed", server = %name, %error, "failed to read the accepted tool definitions of a server");
                 Vec::new()
             });
             let unknown = pins.is_empty();
-            let server = Server::new(name.clone(), config, pins, self.ground.clone()).await;
+            let server = Server::new(name.clone(), config, pins, self.deps.clone()).await;
             let unknown = unknown || server.lacks_requests();
             self.servers
                 .write()
                 .expect("no panic while held")
                 .insert(name, server.clone());
-            self.shelve(&server);
+            self.publish(&server);
             if unknown {
-                self.look_soon(&server, Duration::ZERO);
+                self.refresh_soon(&server, Duration::ZERO);
             }
         }
     }
 
-    /// Asks a server for its tools, in the background.
-    fn look_soon(self: &Arc<Self>, server: &Arc<Server>, after: Duration) {
+    /// Lists the tools of a server in the background.
+    fn refresh_soon(self: &Arc<Self>, server: &Arc<Server>, after: Duration) {
         let (this, server) = (self.clone(), server.clone());
         self.tasks.spawn(async move {
             let stopping = this.stopping.clone();
@@ -324,7 +326,7 @@ impl Servers {
                     return;
                 };
                 if let Err(error) = this.refresh(server.name().as_str()).await {
-                    tracing::warn!(server = %server.name(), %error, "a server could not be asked for its tools");
+                    tracing::warn!(event = "server_list_tools_failed", server = %server.name(), %error, "failed to list the tools of a server");
                 }
             };
             tokio::select! {
@@ -335,18 +337,17 @@ impl Servers {
         });
     }
 
-    /// Asks a server for its tools now.
+    /// Lists the tools of a server now.
     pub async fn refresh(self: &Arc<Self>, name: &str) -> Result<Arc<Server>, ToolError> {
         let server = self.get(name)?;
         if server.look().await? {
-            self.shelve(&server);
+            self.publish(&server);
         }
         Ok(server)
     }
 
-    /// Looks at the tools of a server whenever it was connected to, and whenever it says that they
-    /// changed.
-    async fn follow(self: Arc<Self>, mut opened: mpsc::Receiver<Opened>) {
+    /// Lists the tools of a server after every new connection and every tools-changed notification.
+    async fn follow(self: Arc<Self>, mut opened: mpsc::Receiver<OpenedConnection>) {
         while let Some((name, news)) = opened.recv().await {
             let this = self.clone();
             self.tasks.spawn(async move {
@@ -356,43 +357,43 @@ impl Servers {
                 };
                 tokio::select! {
                     () = this.stopping.cancelled() => {}
-                    () = keep_up(&name, news, look) => {}
+                    () = follow_changes(&name, news, look) => {}
                 }
             });
         }
     }
 
-    /// Takes on what a server's tools now say of themselves.
+    /// Accepts held tool definitions of a server.
     pub async fn accept(
         self: &Arc<Self>,
         name: &str,
-        wanted: &Wanted<'_>,
+        wanted: &AcceptSelection<'_>,
     ) -> Result<Vec<String>, ToolError> {
         let server = self.get(name)?;
         let accepted = server.accept(wanted).await?;
         if accepted.is_empty() {
             let message = match wanted.tool {
-                Some(tool) => format!("nothing of {tool:?} is held back, or it has changed again"),
-                None => format!("nothing of {name} is held back, or it has changed again"),
+                Some(tool) => format!("tool {tool:?} has no change to accept, or it changed again"),
+                None => format!("server {name} has no change to accept, or it changed again"),
             };
-            return Err(ToolError::not_found(message).hint("look at it anew"));
+            return Err(ToolError::not_found(message).hint("review the changes again"));
         }
-        self.shelve(&server);
+        self.publish(&server);
         Ok(accepted)
     }
 
-    /// Asks the servers of a service for their tools, where none are known yet.
+    /// Lists the tools of a service's servers that have none yet.
     pub fn look_again(self: &Arc<Self>, service: &str) {
         for server in self.all() {
             if server.service() == service && server.pins().is_empty() {
-                self.look_soon(&server, Duration::ZERO);
+                self.refresh_soon(&server, Duration::ZERO);
             }
         }
     }
 
-    /// Tries an account at the first server that uses it.
+    /// Tests an account at the first server that uses it.
     pub async fn test(&self, id: &str) -> Result<ConnectionRecord, ToolError> {
-        let account = self.ground.desk.get(id)?;
+        let account = self.deps.accounts.get(id)?;
         let all = self.all();
         let server = all
             .iter()
@@ -402,10 +403,10 @@ impl Servers {
             ToolError::new(ErrorCode::Unavailable, message)
         })?;
         server.try_out(account.id).await;
-        self.ground.desk.get(id)
+        self.deps.accounts.get(id)
     }
 
-    /// Lets the next use of an account see its new credentials.
+    /// Closes connections of an account, so that the next use sees its new credentials.
     pub async fn reconnect(&self, account: &ConnectionRecord) {
         for server in self.all() {
             server.close(account.id).await;
@@ -415,27 +416,29 @@ impl Servers {
         }
     }
 
-    fn shelve(&self, server: &Arc<Server>) {
+    fn publish(&self, server: &Arc<Server>) {
         let tools = server.tools();
         let shelf = server.name().as_str();
         if self.nodes.find(shelf).is_ok() {
             tracing::warn!(
+                event = "server_name_taken",
                 server = shelf,
-                "a node has this name, so the server's tools are not shown"
+                "a node has the same name, so the server's tools are hidden"
             );
             return;
         }
+        // Nodes and servers share one name space; a connected node keeps its name.
         self.catalogue.rcu(|all| {
             let mut all = (**all).clone();
             if let Err(error) = all.shelve(shelf, tools.clone()) {
-                tracing::warn!(server = shelf, %error, "a server's tools cannot be shown");
+                tracing::warn!(event = "server_tools_not_published", server = shelf, %error, "failed to add a server's tools to the catalogue");
             }
             all
         });
         self.nodes.note_change();
     }
 
-    fn unshelve(&self, server: &Server) {
+    fn unpublish(&self, server: &Server) {
         self.catalogue.rcu(|all| {
             let mut all = (**all).clone();
             all.unshelve(server.name().as_str());
@@ -444,21 +447,22 @@ impl Servers {
         self.nodes.note_change();
     }
 
-    /// Ends every server's program and connection.
+    /// Stops every server.
     pub async fn stop(&self) {
         self.stopping.cancel();
+        // Closed first, so that `wait` below can return once the tasks have ended.
         self.tasks.close();
         for server in self.all() {
             server.stop().await;
         }
         self.tasks.wait().await;
-        self.ground.oauth.rest().await;
+        self.deps.oauth.rest().await;
     }
 }
 
-/// Looks at once and whenever a server says that its tools changed, as long as it is connected. A look
-/// that panics is tried again, after a wait that grows.
-async fn keep_up<F>(
+/// Lists the tools at once and after every notification, while the server is connected. After a
+/// panic it retries with growing delays.
+async fn follow_changes<F>(
     name: &ServerName,
     mut news: broadcast::Receiver<ServerNotification>,
     look: impl Fn() -> F,
@@ -472,17 +476,17 @@ async fn keep_up<F>(
         match contained(look()).await {
             Ok(looked) => {
                 if let Err(error) = looked {
-                    tracing::warn!(server = %name, %error, "failed to list the tools of a server");
+                    tracing::warn!(event = "server_list_tools_failed", server = %name, %error, "failed to list the tools of a server");
                 }
                 wait = SETTLE;
             }
             Err(panicked) if wait < LONGEST_WAIT => {
                 let reason = &panicked.reason;
-                tracing::error!(server = %name, reason, "internal error: listing tools panicked; will retry");
+                tracing::error!(event = "server_list_tools_panicked", server = %name, reason, "internal error: listing tools panicked; will retry");
                 wait = (wait * 2).min(LONGEST_WAIT);
                 continue;
             }
-            // It panics every time. The next change of its tools is another chance.
+            // It panics every time. Wait for the next change of its tools before trying again.
             Err(_) => wait = SETTLE,
         }
         while !matches!(
@@ -518,7 +522,7 @@ mod tests {
                     Ok(())
                 }
             };
-            keep_up(&"s".parse().unwrap(), news, look).await;
+            follow_changes(&"s".parse().unwrap(), news, look).await;
         });
         for _ in 0..=panics {
             looked.recv().await.unwrap();

@@ -1,11 +1,11 @@
-//! What the tools of a server are called here.
+//! Catalogue names for the tools of a server.
 
 use std::collections::BTreeSet;
 
 use manyhands_core::{ServerName, ToolName};
 use sha2::{Digest as _, Sha256};
 
-/// Gives each tool of one server a name of its own that every client can carry.
+/// Gives each tool of one server a unique name that every client accepts.
 pub(super) struct Naming<'a> {
     server: &'a ServerName,
     taken: BTreeSet<String>,
@@ -19,7 +19,7 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// `server__tool`; what cannot be part of a name, or would be the name of two, ends in a hash.
+    /// `server__tool`; illegal or duplicate names get a hash suffix.
     pub(super) fn name(&mut self, tool: &str) -> ToolName {
         let plain = format!("{}__{tool}", self.server);
         if let Ok(name) = plain.parse::<ToolName>()

@@ -1,4 +1,4 @@
-//! The tools of a server that are offered, under the names they have here.
+//! The tools of a server that are published, with their catalogue names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,33 +11,34 @@ use serde_json::{Map, Value};
 
 use super::naming::Naming;
 
-/// Whether the owner lets a tool of a server be offered.
+/// Returns whether the settings publish a tool.
 fn offers(config: &McpServer, tool: &str) -> bool {
     let named = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(tool));
     named(&config.tools) && !named(&config.hide)
 }
 
-/// One tool that is offered.
+/// A published tool.
 #[derive(Debug)]
 pub struct Offered {
     /// Its name in the catalogue.
     pub name: ToolName,
-    /// Its name there.
+    /// Its name on the server.
     pub there: String,
-    /// What is shown of it, under the name it has on its server's own path.
+    /// Its definition as shown to clients of the server's own path.
     pub definition: Value,
 }
 
-/// The tools that are offered, by their names on the server's own path.
+/// The published tools, by their names on the server's own path.
 #[derive(Debug, Default)]
 pub struct Offer {
     pub tools: BTreeMap<String, Offered>,
-    /// What is not offered because its schema cannot be used. The others do not suffer for it.
+    /// Tools left out because of an unusable schema; the others are published all the same.
     pub left_out: Vec<LeftOutTool>,
 }
 
 impl Offer {
-    /// [`Offer::new`] on a blocking thread: compiling what a server sends takes a while.
+    /// Runs [`Offer::new`] on a blocking thread: compiling the schemas of a large server takes a
+    /// while.
     pub(super) async fn aside(
         server: &ServerName,
         config: &McpServer,
@@ -46,7 +47,7 @@ impl Offer {
         let (name, config, pins) = (server.clone(), config.clone(), pins.clone());
         let made = tokio::task::spawn_blocking(move || Self::new(&name, &config, &pins));
         made.await.unwrap_or_else(|error| {
-            tracing::error!(%server, %error, "the tools of a server could not be read");
+            tracing::error!(event = "server_tools_read_failed", %server, %error, "failed to read the stored tools of a server");
             Self::default()
         })
     }
@@ -64,7 +65,7 @@ impl Offer {
                 continue;
             };
             let left_out = |reason: String| {
-                tracing::warn!(%server, tool = pin.name, reason, "a tool of a server is not offered as it is");
+                tracing::warn!(event = "server_tool_rejected", %server, tool = pin.name, reason, "a tool definition of a server is not used as it is");
                 LeftOutTool {
                     tool: pin.name.clone(),
                     reason,
@@ -75,7 +76,7 @@ impl Offer {
                 continue;
             }
             if let Err(why) = schema_in(&definition, "outputSchema") {
-                // It only describes results; the tool is as good without.
+                // An output schema only describes results; the tool works without it.
                 definition.remove("outputSchema");
                 offer
                     .left_out
@@ -97,7 +98,7 @@ impl Offer {
     }
 }
 
-/// Whether a schema of a definition can be used, if it has one.
+/// Checks a schema of a definition, if it has one.
 fn schema_in(definition: &Map<String, Value>, key: &str) -> Result<(), String> {
     match definition.get(key) {
         Some(schema @ Value::Object(_)) => {

@@ -1,8 +1,9 @@
-//! Links in the older era to servers that speak both.
+//! Connections in the older protocol era to servers that support both.
 //!
-//! The gateway speaks the newest era that a server knows. A server that knows both may offer a
-//! client of the older era what has no counterpart in the newer one: it asks and logs by itself.
-//! So older clients are given a link in their own era, opened when the first of them comes.
+//! The gateway uses the newest era that a server supports. A server that supports both may offer
+//! older clients features without a counterpart in the newer era, such as requests and log messages
+//! of its own. So older clients get a connection in their era, opened when the first of them
+//! arrives.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -14,24 +15,24 @@ use manyhands_upstream::{Dialect, Era, ServerConnection, Status, Upstream};
 use super::call::failure;
 use super::server::Server;
 
-/// How long a server that answers in the newer era may take to answer in the older one. Some
-/// ignore `initialize` rather than refuse it.
+/// How long a server that supports the newer era may take to answer in the older one. Some ignore
+/// `initialize` instead of rejecting it.
 const START: Duration = Duration::from_secs(20);
 
-/// What is known of the older era of a server, by the account.
-pub(super) type Older = BTreeMap<Option<ConnectionId>, Known>;
+/// Support for the older era, by account.
+pub(super) type Older = BTreeMap<Option<ConnectionId>, OlderSupport>;
 
-/// What is known of the older era of a server.
-pub(super) enum Known {
-    /// It speaks it.
+/// Whether a server supports the older era.
+pub(super) enum OlderSupport {
+    /// It does.
     Spoken(Upstream),
-    /// It did not, when this connection was the one in the newer era: another connection may be
-    /// to another version of the server.
+    /// It did not while this connection in the newer era was open. A later connection may reach
+    /// another version of the server, so the result is only valid for this one.
     Refused(Weak<ServerConnection>),
 }
 
 impl Server {
-    /// The shared connection for callers of an era: in that era, where the server speaks it.
+    /// The shared connection for callers of an era, in that era if the server supports it.
     pub(super) async fn upstream_of(
         &self,
         account: Option<ConnectionId>,
@@ -56,11 +57,11 @@ impl Server {
         live: &Arc<ServerConnection>,
     ) -> Result<Upstream, ToolError> {
         let by = Arc::downgrade(live);
-        // Held while it is tried, so that it is tried once.
+        // Held during the attempt, so that concurrent callers try once.
         let mut older = self.older.lock().await;
         let link = match older.get(&account) {
-            Some(Known::Refused(then)) if Weak::ptr_eq(then, &by) => return Ok(newest),
-            Some(Known::Spoken(link)) => match link.status() {
+            Some(OlderSupport::Refused(then)) if Weak::ptr_eq(then, &by) => return Ok(newest),
+            Some(OlderSupport::Spoken(link)) => match link.status() {
                 Status::Failing { .. } | Status::Stopped => link.clone(),
                 _ => return Ok(link.clone()),
             },
@@ -68,20 +69,20 @@ impl Server {
                 let mut described = self.described(account).await?;
                 described.dialect = Dialect::Legacy;
                 described.timeouts.start = described.timeouts.start.min(START);
-                Upstream::new(described, self.ground().upstream.clone())
+                Upstream::new(described, self.deps().upstream.clone())
             }
         };
         let known = match link.live().await {
-            Ok(opened) if opened.is_conversation() => Known::Spoken(link.clone()),
-            // Without a session it can neither ask nor log in the older era; in the newer one it
-            // can, and that is translated.
-            Ok(_) => Known::Refused(by),
+            Ok(opened) if opened.is_conversation() => OlderSupport::Spoken(link.clone()),
+            // Without a session it can neither ask nor log in the older era. It can in the newer
+            // one, and we translate.
+            Ok(_) => OlderSupport::Refused(by),
             Err(error) => {
-                tracing::debug!(server = %self.name(), %error, "not spoken to in the older era");
-                Known::Refused(by)
+                tracing::debug!(event = "server_older_protocol_refused", server = %self.name(), %error, "server does not support the older protocol");
+                OlderSupport::Refused(by)
             }
         };
-        let spoken = matches!(known, Known::Spoken(_));
+        let spoken = matches!(known, OlderSupport::Spoken(_));
         older.insert(account, known);
         Ok(if spoken { link } else { newest })
     }

@@ -1,5 +1,4 @@
-//! What a server's tools may change about themselves: nothing that a model sees, without the
-//! owner's word.
+//! Pinned tool definitions: a server cannot change what a model sees without the owner's approval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,23 +6,23 @@ use manyhands_store::{Pin, PinnedDefinition};
 use manyhands_upstream::{REQUEST, fingerprint, suspicious};
 use serde_json::Value;
 
-/// How many tools of one server are kept on record.
+/// The most tools of one server that are stored.
 const MAX_PINS: usize = 20_000;
 
-/// When a tool that is new waits for the owner.
+/// When a new tool needs approval.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NewTools<'a> {
     /// Always, after the first list.
     pub(super) hold: bool,
-    /// In the first list, when its requests go anywhere but here.
+    /// In the first list, if its requests go to another server than this one.
     pub(super) server: Option<&'a str>,
 }
 
-/// Compares what a server lists now with what is on record. The first list of a server is accepted;
-/// later a changed definition is held beside the one that was accepted, and so is a new tool where
-/// the owner wants that. What hides letters from whoever reads it is held from the start, and so is a
-/// tool that sends its requests, and with them the connection's credentials, to a place that
-/// nobody accepted.
+/// Compares the tools a server lists with the stored definitions. The first list is accepted;
+/// later, a changed definition is held next to the accepted one, and so is a new tool if the
+/// settings say so. Held from the start: definitions with hidden characters, and tools that would
+/// send their requests, and with them the connection's credentials, to an address that was never
+/// accepted.
 pub(super) fn settle(known: &[Pin], listed: &[Value], new: NewTools<'_>) -> Vec<Pin> {
     let first = known.is_empty();
     let places: BTreeSet<String> = match first {
@@ -41,7 +40,7 @@ pub(super) fn settle(known: &[Pin], listed: &[Value], new: NewTools<'_>) -> Vec<
             continue;
         };
         if !names.insert(name) {
-            continue; // the first of two with one name counts
+            continue; // of two with the same name the first counts
         }
         let says = said(definition);
         let before = known.iter().find(|pin| pin.name == name);
@@ -64,6 +63,8 @@ pub(super) fn settle(known: &[Pin], listed: &[Value], new: NewTools<'_>) -> Vec<
             present: true,
         });
     }
+    // Keep the accepted definition of a tool that disappeared, so that it cannot come back changed
+    // as if it were new.
     let gone = known
         .iter()
         .filter(|pin| !names.contains(pin.name.as_str()));
@@ -80,23 +81,24 @@ pub(super) fn settle(known: &[Pin], listed: &[Value], new: NewTools<'_>) -> Vec<
     pins
 }
 
-/// Where the requests of a tool go, as the owner accepted it.
+/// The accepted address of a tool's requests.
 fn accepted_place(pin: &Pin) -> Option<String> {
     let definition: Value = serde_json::from_str(&pin.taken.as_ref()?.definition).ok()?;
     Some(definition[REQUEST]["server"].as_str()?.to_owned())
 }
 
-/// What the owner takes on.
+/// Which held definitions the owner accepts.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
-    /// Only this tool; all when not said.
+pub struct AcceptSelection<'a> {
+    /// Only this tool; `None` accepts all.
     pub tool: Option<&'a str>,
-    /// The hashes of what the owner was shown, by tool: what has changed again since is not taken on.
+    /// Hashes of the definitions the owner saw, by tool. A definition that changed since is not
+    /// accepted.
     pub shown: Option<&'a BTreeMap<String, String>>,
 }
 
-/// Takes on what is held; which tools that were.
-pub(super) fn accept(pins: &mut [Pin], wanted: &Wanted<'_>) -> Vec<String> {
+/// Accepts held definitions and returns the names of their tools.
+pub(super) fn accept(pins: &mut [Pin], wanted: &AcceptSelection<'_>) -> Vec<String> {
     let is_wanted = |pin: &&mut Pin| {
         let named = wanted.tool.is_none_or(|tool| tool == pin.name);
         let seen = |held: &PinnedDefinition| {
@@ -119,7 +121,7 @@ fn said(definition: &Value) -> PinnedDefinition {
     }
 }
 
-/// Whether a definition holds letters that a person would not see.
+/// Returns whether a definition contains characters that a person would not see.
 pub(super) fn hides(definition: &Value) -> bool {
     match definition {
         Value::String(text) => suspicious(text).is_some(),
@@ -183,7 +185,7 @@ mod tests {
         assert_eq!(
             accept(
                 &mut second,
-                &Wanted {
+                &AcceptSelection {
                     tool: Some("b"),
                     shown: None
                 }
@@ -191,12 +193,12 @@ mod tests {
             [""; 0]
         );
         let stale = BTreeMap::from([("a".to_owned(), "another".to_owned())]);
-        let wanted = Wanted {
+        let wanted = AcceptSelection {
             tool: None,
             shown: Some(&stale),
         };
         assert_eq!(accept(&mut second, &wanted), [""; 0]);
-        assert_eq!(accept(&mut second, &Wanted::default()), ["a"]);
+        assert_eq!(accept(&mut second, &AcceptSelection::default()), ["a"]);
         assert_eq!(shown(&second)[0], ("a", Some("new"), false));
         let back = settle(&second, &[tool("a", "new")], ANY);
         assert_eq!(shown(&back)[0], ("a", Some("new"), false));
@@ -278,7 +280,10 @@ mod tests {
         }
         // What was accepted once is a place for others, too.
         let mut accepted = later.clone();
-        assert_eq!(accept(&mut accepted, &Wanted::default()), ["a", "c"]);
+        assert_eq!(
+            accept(&mut accepted, &AcceptSelection::default()),
+            ["a", "c"]
+        );
         let after = settle(&accepted, &[calls("a", evil), calls("f", evil)], moved);
         assert_eq!(shown(&after)[1], ("f", Some("old"), false));
     }

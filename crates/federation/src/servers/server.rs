@@ -1,4 +1,4 @@
-//! One server that the owner named: how its tools are known, and how it is asked.
+//! One configured server: its tools, its connections and its requests.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,31 +20,31 @@ use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::call::{Asker, failure, hooks};
+use super::call::{QuestionRelay, failure, hooks};
 use super::launch;
 use super::offer::Offer;
-use super::older::{Known, Older};
-use super::openapi::Request;
-use super::pinning::{self, NewTools, Wanted};
+use super::older::{Older, OlderSupport};
+use super::openapi::OperationRequest;
+use super::pinning::{self, AcceptSelection, NewTools};
 use super::tool::ServerTool;
-use super::{Choice, Ground};
+use super::{ChosenConnection, ServerDeps};
 
-/// How many conversations have a line of their own to one server.
-const MAX_LINES: usize = 64;
-/// How many accounts of one server are kept open.
+/// The most conversations with a session of their own on one server.
+const MAX_PRIVATE_SESSIONS: usize = 64;
+/// The most open connections to one server, one per account.
 const MAX_OPEN: usize = 32;
 
-/// How much that was told on a line waits to be heard.
+/// Buffered notifications of a private session.
 const NEWS: usize = 64;
 
-/// The line of one conversation, before it is opened and after.
-struct Line {
+/// The session of one conversation with a server, before and after it is opened.
+struct PrivateSession {
     held: tokio::sync::Mutex<Option<Arc<Private>>>,
-    /// What is told on it, so that it can be listened to before there is anything to hear.
+    /// Notifications of the session; subscribers may arrive before it is opened.
     news: broadcast::Sender<ServerNotification>,
 }
 
-impl Default for Line {
+impl Default for PrivateSession {
     fn default() -> Self {
         Self {
             held: tokio::sync::Mutex::default(),
@@ -53,14 +53,14 @@ impl Default for Line {
     }
 }
 
-impl Line {
-    /// Takes what was opened; all that is told on it is told here.
+impl PrivateSession {
+    /// Forwards the notifications of an opened session.
     fn follow(&self, opened: &Private) {
         let (mut told, news) = (opened.changes(), self.news.clone());
         tokio::spawn(async move {
             loop {
                 match told.recv().await {
-                    Ok(one) => drop(news.send(one)), // nobody may be listening
+                    Ok(one) => drop(news.send(one)), // no subscribers is fine
                     Err(RecvError::Lagged(_)) => drop(news.send(ServerNotification::Resources)),
                     Err(RecvError::Closed) => return,
                 }
@@ -69,10 +69,10 @@ impl Line {
     }
 }
 
-/// Lines of single conversations, by the conversation and the account.
-type Lines = BTreeMap<(String, Option<ConnectionId>), Arc<Line>>;
+/// Private sessions, by conversation and account.
+type PrivateSessions = BTreeMap<(String, Option<ConnectionId>), Arc<PrivateSession>>;
 
-/// Forgets when it is dropped that a resource is followed.
+/// Removes a resource subscription on drop.
 struct Forget<'a>(&'a Server, &'a (bool, String));
 
 impl Drop for Forget<'_> {
@@ -84,27 +84,28 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// One server that the owner named.
+/// One configured server.
 pub struct Server {
     name: ServerName,
     config: McpServer,
-    ground: Arc<Ground>,
-    /// By the account that is used; `None` where the service has none.
+    deps: Arc<ServerDeps>,
+    /// Open connections by account; `None` if the service has no accounts.
     open: Mutex<BTreeMap<Option<ConnectionId>, Upstream>>,
-    /// Lines of single conversations, by the conversation and the account.
-    lines: Mutex<Lines>,
-    /// How many follow each resource on the line of all, by whether they are of the older era.
+    /// Private sessions, by conversation and account.
+    private_sessions: Mutex<PrivateSessions>,
+    /// How many callers subscribe to each resource on the shared connection, by era (`true` is the
+    /// older one).
     followed: Mutex<BTreeMap<(bool, String), usize>>,
-    /// Links in the older era to a server that speaks both, by the account.
+    /// Connections in the older era to a server that supports both, by account.
     pub(super) older: tokio::sync::Mutex<Older>,
-    /// Whether its document was read since the gateway started, for a server that is one.
+    /// For an OpenAPI server: whether its document was read since the gateway started.
     pub(super) looked: AtomicBool,
-    /// What is on record of its tools.
+    /// The stored tool definitions.
     pins: Mutex<Arc<Vec<Pin>>>,
     offer: Mutex<Arc<Offer>>,
-    /// Why it could not be asked for its tools, when it was last tried.
+    /// The last error when listing its tools.
     problem: Mutex<Option<String>>,
-    /// One look at its tools at a time.
+    /// Serializes listing its tools.
     looking: tokio::sync::Mutex<()>,
 }
 
@@ -119,7 +120,7 @@ impl Server {
         name: ServerName,
         config: McpServer,
         pins: Vec<Pin>,
-        ground: Arc<Ground>,
+        deps: Arc<ServerDeps>,
     ) -> Arc<Self> {
         let pins = Arc::new(pins);
         let offer = Offer::aside(&name, &config, &pins).await;
@@ -127,9 +128,9 @@ impl Server {
             offer: Mutex::new(Arc::new(offer)),
             name,
             config,
-            ground,
+            deps,
             open: Mutex::default(),
-            lines: Mutex::default(),
+            private_sessions: Mutex::default(),
             followed: Mutex::default(),
             older: tokio::sync::Mutex::default(),
             looked: AtomicBool::default(),
@@ -144,11 +145,11 @@ impl Server {
         &self.name
     }
 
-    pub(super) fn ground(&self) -> &Ground {
-        &self.ground
+    pub(super) fn deps(&self) -> &ServerDeps {
+        &self.deps
     }
 
-    /// What the owner wrote of it.
+    /// Its settings.
     pub fn config(&self) -> &McpServer {
         &self.config
     }
@@ -166,17 +167,17 @@ impl Server {
         self.config.service.as_deref().unwrap_or(self.name.as_str())
     }
 
-    /// What is on record of its tools.
+    /// The stored tool definitions.
     pub fn pins(&self) -> Arc<Vec<Pin>> {
         self.pins.lock().expect("no panic while held").clone()
     }
 
-    /// Why it could not be asked for its tools, when it was last tried.
+    /// The last error when listing its tools.
     pub fn problem(&self) -> Option<String> {
         self.problem.lock().expect("no panic while held").clone()
     }
 
-    /// How each of its open connections stands.
+    /// The status of each open connection.
     pub fn statuses(&self) -> Vec<(Option<ConnectionId>, Status)> {
         let open = self.open.lock().expect("no panic while held");
         open.iter()
@@ -184,19 +185,19 @@ impl Server {
             .collect()
     }
 
-    /// The last words that its programs wrote beside the protocol.
+    /// The last stderr output of its programs.
     pub fn stderr(&self) -> String {
         let open = self.open.lock().expect("no panic while held");
         let tails: Vec<String> = open.values().map(Upstream::stderr).collect();
         tails.join("\n")
     }
 
-    /// Its tools as far as the owner took them on.
+    /// The published tools.
     pub fn offer(&self) -> Arc<Offer> {
         self.offer.lock().expect("no panic while held").clone()
     }
 
-    /// The same for the catalogue.
+    /// The published tools as catalogue entries.
     pub(super) fn tools(self: &Arc<Self>) -> Vec<Arc<dyn Tool>> {
         let offer = self.offer();
         let tools = offer.tools.values();
@@ -205,7 +206,7 @@ impl Server {
             .collect()
     }
 
-    /// Who may use it at all, by `mcpServers.NAME.tokens` and `.agents`.
+    /// Who may use it, from `mcpServers.NAME.tokens` and `.agents`.
     pub(super) fn audience(&self) -> Audience {
         Audience {
             tokens: Some(self.config.tokens.clone().into()),
@@ -215,8 +216,8 @@ impl Server {
         }
     }
 
-    /// What using it directly is judged as, for what is no tool: its resources and prompts. Named
-    /// like its tools, so that a token's patterns cover both.
+    /// The pseudo tool by which direct use of resources and prompts is authorized. Named like its
+    /// tools, so that the patterns of a token cover both.
     pub fn access(&self, method: &str) -> ToolSpec {
         let mut spec = ToolSpec::new("server", "server").effects(Effects::READS);
         let name = format!("{}__{}", self.name, method.replace('/', "_"));
@@ -228,20 +229,21 @@ impl Server {
         spec
     }
 
-    /// Asks a tool, and says which account was used where there would have been others. `request` is
-    /// what was accepted of a tool of an OpenAPI document.
+    /// Calls a tool. The second value names the account used if there was a choice. `request` is
+    /// the accepted request of an OpenAPI tool.
     pub(super) async fn call(
         &self,
         tool: &str,
-        request: Option<&Request>,
+        request: Option<&OperationRequest>,
         arguments: Value,
         context: &CallContext,
     ) -> Result<(Value, Option<String>), ToolError> {
         let service = self.service();
         let wanted = context.connections.get(service).map(String::as_str);
-        let choice = self.ground.desk.choose(service, &context.agent, wanted)?;
+        let choice = self.deps.accounts.choose(service, &context.agent, wanted)?;
         let result = match self.config.openapi {
-            // What is seldom needed and large stands behind a pointer, so that a call stays small.
+            // Boxed because it is large and rarely used: the future of an ordinary call stays
+            // small.
             Some(_) => {
                 let calling = self.call_operation(request, &arguments, context, choice.as_ref());
                 Box::pin(calling).await
@@ -267,7 +269,7 @@ impl Server {
         tool: &str,
         arguments: Value,
         context: &CallContext,
-        choice: Option<&Choice>,
+        choice: Option<&ChosenConnection>,
     ) -> Result<Value, ToolError> {
         let timeout = Duration::from_secs(self.config.timeout);
         let account = choice.map(|choice| choice.id);
@@ -283,7 +285,7 @@ impl Server {
             .await
     }
 
-    /// Sends any request, as the conversation wants it: over the line of all, or one of its own.
+    /// Sends a request, over the shared connection or the conversation's private session.
     pub async fn request(
         &self,
         method: &str,
@@ -301,17 +303,19 @@ impl Server {
                 .await
                 .map_err(failed);
         };
-        let asker: Arc<dyn ServerRequestHandler> = Arc::new(Asker(answers.clone()));
+        let asker: Arc<dyn ServerRequestHandler> = Arc::new(QuestionRelay(answers.clone()));
         let modern = upstream.live().await.map_err(failed)?.peer().era == Era::Modern;
         match (modern, answers.line()) {
             (true, _) if answers.calls_again() => hooks.capabilities = Some(asker.capabilities()),
             (true, _) => hooks.ask = Some(asker),
-            // What an old server asks back can only be told apart on a line of one's own.
+            // In the older era a server's own requests carry no reference to a call. On a private
+            // session they can only belong to this conversation.
             (false, Some(line)) => {
                 let own = || self.line(account, &line, &upstream, asker.clone());
                 let answer = own().await?.request(method, params.clone(), &hooks).await;
                 return match answer {
-                    // It had ended before the request was sent; another may do.
+                    // The session ended before the request was sent, so it is safe to send it again
+                    // on a new one.
                     Err(UpstreamError::Gone(_)) => {
                         own().await?.request(method, params, &hooks).await
                     }
@@ -324,7 +328,7 @@ impl Server {
                 let own = own.map_err(failed)?;
                 return own.request(method, params, &hooks).await.map_err(failed);
             }
-            // Whoever cannot be asked anything needs no line of their own.
+            // A caller that cannot be asked anything needs no private session.
             (false, None) => {}
         }
         upstream
@@ -333,7 +337,7 @@ impl Server {
             .map_err(failed)
     }
 
-    /// The line of one conversation, opened when it is first used.
+    /// Returns the private session of a conversation, opening it on first use.
     async fn line(
         &self,
         account: Option<ConnectionId>,
@@ -341,7 +345,7 @@ impl Server {
         upstream: &Upstream,
         asker: Arc<dyn ServerRequestHandler>,
     ) -> Result<Arc<Private>, ToolError> {
-        let own = self.own_line(name, account);
+        let own = self.session_slot(name, account);
         let mut held = own.held.lock().await;
         if let Some(line) = held.as_ref().filter(|line| !line.is_over()) {
             return Ok(line.clone());
@@ -353,12 +357,15 @@ impl Server {
         Ok(opened)
     }
 
-    fn own_line(&self, name: &str, account: Option<ConnectionId>) -> Arc<Line> {
-        let mut lines = self.lines.lock().expect("no panic while held");
-        lines.entry((name.to_owned(), account)).or_default().clone()
+    fn session_slot(&self, name: &str, account: Option<ConnectionId>) -> Arc<PrivateSession> {
+        let mut private_sessions = self.private_sessions.lock().expect("no panic while held");
+        private_sessions
+            .entry((name.to_owned(), account))
+            .or_default()
+            .clone()
     }
 
-    /// What it tells on the line of a conversation, or on that of all callers of an era.
+    /// Notifications of a conversation's private session, or of the shared connection of an era.
     pub async fn hears(
         &self,
         line: Option<&str>,
@@ -372,16 +379,16 @@ impl Server {
         let live = upstream.live().await;
         let live = live.map_err(|error| failure(&self.name, error))?;
         Ok(match live.peer().era {
-            Era::Legacy => self.own_line(line, account).news.subscribe(),
-            // A modern server is asked over the shared connection, and tells its news there.
+            Era::Legacy => self.session_slot(line, account).news.subscribe(),
+            // A modern server is used over the shared connection and notifies there.
             Era::Modern => upstream.changes(),
         })
     }
 
-    /// What it says of itself to callers of an era.
+    /// The server's description of itself for callers of an era.
     pub async fn peer(&self, older: bool) -> Result<Peer, ToolError> {
         if self.config.openapi.is_some() {
-            let message = format!("{} is no MCP server: use its tools at /mcp", self.name);
+            let message = format!("{} is not an MCP server; use its tools at /mcp", self.name);
             return Err(ToolError::new(ErrorCode::Failed, message));
         }
         let upstream = self.upstream_of(self.account(), older).await?;
@@ -390,7 +397,7 @@ impl Server {
         Ok(live.peer().clone())
     }
 
-    /// Follows a resource on the line of all callers of an era, for one more who wants it.
+    /// Subscribes one more caller to a resource on the shared connection of an era.
     pub async fn subscribe(&self, uri: &str, older: bool, hooks: Hooks) -> Result<(), ToolError> {
         let key = (older, uri.to_owned());
         let first = {
@@ -402,7 +409,8 @@ impl Server {
         if !first {
             return Ok(());
         }
-        // Whatever keeps it from being followed there: the next who wants it asks again.
+        // If subscribing fails or is cancelled, the count is removed, so that the next caller tries
+        // again.
         let forget = Forget(self, &key);
         let upstream = self.upstream_of(self.account(), older).await?;
         let done = upstream.subscribe(uri, &hooks).await;
@@ -411,7 +419,7 @@ impl Server {
         Ok(())
     }
 
-    /// One who followed a resource does so no more.
+    /// Unsubscribes one caller from a resource.
     pub async fn unsubscribe(&self, uri: &str, older: bool) {
         let key = (older, uri.to_owned());
         let last = {
@@ -426,30 +434,35 @@ impl Server {
             }
         };
         if last && let Ok(upstream) = self.upstream_of(self.account(), older).await {
-            let _ = upstream.unsubscribe(uri, &Hooks::default()).await; // it goes with the connection
+            let _ = upstream.unsubscribe(uri, &Hooks::default()).await; // the subscription ends with the connection anyway
         }
     }
 
-    /// The account by which its tools are known: the first there is.
+    /// The account used to list its tools: the first one.
     fn account(&self) -> Option<ConnectionId> {
-        let all = self.ground.desk.all();
+        let all = self.deps.accounts.all();
         let first = all.iter().find(|one| one.service == self.service());
         first.map(|one| one.id)
     }
 
-    /// Ends the lines of a conversation.
+    /// Closes the private sessions of a conversation.
     pub fn hang_up(&self, name: &str) {
-        let mut lines = self.lines.lock().expect("no panic while held");
-        lines.retain(|(line, _), _| line != name);
+        let mut private_sessions = self.private_sessions.lock().expect("no panic while held");
+        private_sessions.retain(|(line, _), _| line != name);
     }
 
-    /// Notes whether an account worked.
-    async fn mark(&self, choice: &Choice, result: &Result<Value, ToolError>) {
-        let desk = &self.ground.desk;
+    /// Records whether an account worked.
+    async fn mark(&self, choice: &ChosenConnection, result: &Result<Value, ToolError>) {
+        let accounts = &self.deps.accounts;
         match result {
-            Ok(_) => desk.mark(choice.id, ConnectionStatus::Connected, "").await,
+            Ok(_) => {
+                accounts
+                    .mark(choice.id, ConnectionStatus::Connected, "")
+                    .await
+            }
             Err(error) if error.code == ErrorCode::Unavailable => {
-                desk.mark(choice.id, ConnectionStatus::Error, &error.message)
+                accounts
+                    .mark(choice.id, ConnectionStatus::Error, &error.message)
                     .await;
             }
             Err(_) => {}
@@ -458,10 +471,10 @@ impl Server {
 
     pub(super) async fn credentials(
         &self,
-        choice: Option<&Choice>,
+        choice: Option<&ChosenConnection>,
     ) -> Result<Vec<(manyhands_guard::HeaderName, manyhands_core::Secret)>, ToolError> {
         let keys = match choice {
-            Some(choice) => self.ground.desk.keys(choice.id).await?,
+            Some(choice) => self.deps.accounts.keys(choice.id).await?,
             None => launch::Keys::new(),
         };
         let login = choice.and_then(|choice| self.login(choice.id, &keys));
@@ -471,7 +484,7 @@ impl Server {
             keys
         };
         let mut headers =
-            launch::headers(&self.name, &self.config, &keys, &self.ground.vault).await?;
+            launch::headers(&self.name, &self.config, &keys, &self.deps.vault).await?;
         if let Some(login) = login {
             let shown = login.headers().await;
             headers.extend(shown.map_err(|error| failure(&self.name, error))?);
@@ -479,13 +492,13 @@ impl Server {
         Ok(headers)
     }
 
-    /// Who an account is towards the server, where that is a matter of OAuth.
+    /// The OAuth credentials of an account, if it uses OAuth.
     fn login(&self, account: ConnectionId, keys: &launch::Keys) -> Option<Arc<dyn Credentials>> {
-        let oauth = &self.ground.oauth;
+        let oauth = &self.deps.oauth;
         oauth.credentials(&self.name, &self.config, account, keys)
     }
 
-    /// The connection to it by one account, opened when it is first used.
+    /// Returns the connection of one account, opening it on first use.
     pub async fn upstream(&self, account: Option<ConnectionId>) -> Result<Upstream, ToolError> {
         let found = |open: &BTreeMap<_, Upstream>| open.get(&account).cloned();
         if let Some(upstream) = found(&self.open.lock().expect("no panic while held")) {
@@ -494,35 +507,35 @@ impl Server {
         Box::pin(self.reach(account)).await
     }
 
-    /// How it is reached by one account.
+    /// How to reach the server with one account.
     pub(super) async fn described(
         &self,
         account: Option<ConnectionId>,
     ) -> Result<Described, ToolError> {
         let keys = match account {
-            Some(id) => self.ground.desk.keys(id).await?,
+            Some(id) => self.deps.accounts.keys(id).await?,
             None => launch::Keys::new(),
         };
         let login = account.and_then(|id| self.login(id, &keys));
-        // What belongs to a login is shown by the login alone.
+        // The stored fields of a login are tokens; only the login itself may present them.
         let keys = if login.is_some() {
             launch::Keys::new()
         } else {
             keys
         };
-        let ground = &self.ground;
+        let deps = &self.deps;
         let transport = launch::transport(
             &self.name,
             &self.config,
             &keys,
-            &ground.host,
-            &ground.vault,
-            &ground.home,
+            &deps.host,
+            &deps.vault,
+            &deps.home,
         )
         .await?;
         let mut described = Described::new(self.name.as_str(), transport);
         described.timeouts.call = Duration::from_secs(self.config.timeout);
-        described.bounds.private = MAX_LINES;
+        described.bounds.private = MAX_PRIVATE_SESSIONS;
         described.asks = self.config.asks;
         if let Some(login) = login {
             described.credentials = login;
@@ -531,24 +544,28 @@ impl Server {
     }
 
     async fn reach(&self, account: Option<ConnectionId>) -> Result<Upstream, ToolError> {
-        let ground = &self.ground;
+        let deps = &self.deps;
         let described = self.described(account).await?;
-        let fresh = Upstream::new(described, ground.upstream.clone());
+        let fresh = Upstream::new(described, deps.upstream.clone());
         let mut open = self.open.lock().expect("no panic while held");
         if let Some(upstream) = open.get(&account) {
-            return Ok(upstream.clone()); // somebody was faster
+            return Ok(upstream.clone()); // another caller was faster
         }
         if open.len() >= MAX_OPEN {
-            let message = format!("{MAX_OPEN} connections of {} are open already", self.name);
+            let message = format!(
+                "too many open connections to {} (limit {MAX_OPEN})",
+                self.name
+            );
             return Err(ToolError::new(ErrorCode::Unavailable, message));
         }
-        // Whoever looks after the servers hears of it; when too much is told at once, later.
-        let _ = ground.opened.try_send((self.name.clone(), fresh.changes()));
+        // If the channel is full the notification is dropped, and the tools are listed with the
+        // next connection.
+        let _ = deps.opened.try_send((self.name.clone(), fresh.changes()));
         open.insert(account, fresh.clone());
         Ok(fresh)
     }
 
-    /// Ends the connection by one account, so that the next use sees its new credentials.
+    /// Closes the connection of one account, so that the next use sees its new credentials.
     pub(super) async fn close(&self, account: ConnectionId) {
         let gone = self
             .open
@@ -559,13 +576,13 @@ impl Server {
             upstream.stop().await;
         }
         let older = self.older.lock().await.remove(&Some(account));
-        if let Some(Known::Spoken(upstream)) = older {
+        if let Some(OlderSupport::Spoken(upstream)) = older {
             upstream.stop().await;
         }
     }
 
-    /// Ends the connection without an account where it does not work: that it is refused, from before
-    /// there was an account, says nothing of the server any more.
+    /// Closes a failing connection without an account: its rejection from before there was an
+    /// account says nothing about the server any more.
     pub(super) async fn close_refused(&self) {
         let gone = {
             let mut open = self.open.lock().expect("no panic while held");
@@ -580,21 +597,25 @@ impl Server {
         }
     }
 
-    /// Ends everything that it runs.
+    /// Closes all connections and stops its programs.
     pub(super) async fn stop(&self) {
         let open = std::mem::take(&mut *self.open.lock().expect("no panic while held"));
-        self.lines.lock().expect("no panic while held").clear();
+        self.private_sessions
+            .lock()
+            .expect("no panic while held")
+            .clear();
         for upstream in open.into_values() {
             upstream.stop().await;
         }
         for known in std::mem::take(&mut *self.older.lock().await).into_values() {
-            if let Known::Spoken(upstream) = known {
+            if let OlderSupport::Spoken(upstream) = known {
                 upstream.stop().await;
             }
         }
     }
 
-    /// Asks it for its tools, and holds them against the record. Whether anything changed.
+    /// Lists its tools and compares them with the stored definitions. Returns whether anything
+    /// changed.
     pub(super) async fn look(&self) -> Result<bool, ToolError> {
         let _one = self.looking.lock().await;
         let listed = self.listed().await;
@@ -614,7 +635,7 @@ impl Server {
         Ok(true)
     }
 
-    /// Tries an account, and notes whether it works.
+    /// Tests an account and records the result.
     pub(super) async fn try_out(&self, account: ConnectionId) {
         let tried = match self.config.openapi.is_some() {
             true => self.document().await.map(drop),
@@ -626,24 +647,29 @@ impl Server {
                 Err(error) => Err(error),
             },
         };
-        let desk = &self.ground.desk;
+        let accounts = &self.deps.accounts;
         match tried {
-            Ok(()) => desk.mark(account, ConnectionStatus::Connected, "").await,
+            Ok(()) => {
+                accounts
+                    .mark(account, ConnectionStatus::Connected, "")
+                    .await
+            }
             Err(error) => {
-                desk.mark(account, ConnectionStatus::Error, &error.text())
+                accounts
+                    .mark(account, ConnectionStatus::Error, &error.text())
                     .await
             }
         }
     }
 
-    /// Its tools as it defines them now, and where a service that is a document is.
+    /// Its current tool definitions and, for an OpenAPI document, the address of the service.
     async fn listed(&self) -> Result<(Vec<Value>, Option<String>), ToolError> {
         if self.config.openapi.is_some() {
             let listed = self.document().await?;
             return Ok((listed.definitions, listed.server));
         }
         let upstream = self.upstream(self.account()).await?;
-        // What is offered only to those who can be asked belongs to it too: some callers can.
+        // Also list tools that are offered only to clients that can be asked: some callers can.
         let hooks = Hooks {
             capabilities: Some(all_capabilities()),
             ..Hooks::default()
@@ -651,13 +677,16 @@ impl Server {
         let listed = upstream.list_tools(&hooks).await;
         let mut listed = listed.map_err(|error| failure(&self.name, error))?;
         for definition in listed.iter_mut().filter_map(Value::as_object_mut) {
-            definition.remove(REQUEST); // the gateway's own word, no server's
+            definition.remove(REQUEST); // reserved for the gateway; a server must not set it
         }
         Ok((listed, None))
     }
 
-    /// Takes on what is held of one tool, or of all.
-    pub(super) async fn accept(&self, wanted: &Wanted<'_>) -> Result<Vec<String>, ToolError> {
+    /// Accepts held definitions, of one tool or all.
+    pub(super) async fn accept(
+        &self,
+        wanted: &AcceptSelection<'_>,
+    ) -> Result<Vec<String>, ToolError> {
         let _one = self.looking.lock().await;
         let mut pins = (*self.pins()).clone();
         let accepted = pinning::accept(&mut pins, wanted);
@@ -668,7 +697,7 @@ impl Server {
     }
 
     async fn keep(&self, pins: Vec<Pin>) -> Result<(), ToolError> {
-        let (records, now) = (&self.ground.pins, self.ground.clock.now());
+        let (records, now) = (&self.deps.pins, self.deps.clock.now());
         let kept = records.put(self.name.as_str(), &pins, now).await;
         kept?;
         let pins = Arc::new(pins);

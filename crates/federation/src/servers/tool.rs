@@ -1,4 +1,4 @@
-//! A tool of a server as the catalogue holds it.
+//! A tool of a server as a catalogue entry.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,27 +12,27 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::offer::Offered;
-use super::openapi::Request;
+use super::openapi::OperationRequest;
 use super::server::Server;
 
-/// How much longer than its own time a call is waited for, so that the server is told that the
-/// time was up.
+/// How much longer than its own timeout a call may take, so that the server is still told that it
+/// timed out.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest description that is shown.
+/// The longest description shown.
 const MAX_DESCRIPTION: usize = 20_000;
 
 /// One tool of one server.
 pub(super) struct ServerTool {
     spec: ToolSpec,
-    /// Its name there.
+    /// Its name on the server.
     name: String,
-    /// The request it stands for, where its server is an OpenAPI document: as it was accepted.
-    request: Option<Request>,
+    /// The accepted request of an OpenAPI tool.
+    request: Option<OperationRequest>,
     server: Arc<Server>,
 }
 
 impl ServerTool {
-    /// The tool that `offered` describes, whose schema was checked when it was offered.
+    /// A tool from its published definition, whose schema is already checked.
     pub(super) fn new(server: &Arc<Server>, offered: &Offered) -> Self {
         let (config, definition) = (server.config(), &offered.definition);
         let schema = match &definition["inputSchema"] {
@@ -67,7 +67,7 @@ impl ServerTool {
         Self {
             spec,
             name: offered.there.clone(),
-            request: Request::deserialize(&definition[REQUEST])
+            request: OperationRequest::deserialize(&definition[REQUEST])
                 .ok()
                 .filter(|_| config.openapi.is_some()),
             server: server.clone(),
@@ -75,8 +75,8 @@ impl ServerTool {
     }
 }
 
-/// What a tool does to the world, as far as its server is believed: one that does not say that it
-/// only reads may do anything there, and tell anybody.
+/// The effects of a tool, as far as its server is trusted: without `readOnlyHint` it may do
+/// anything there and send anything anywhere.
 fn effects(annotations: &Value) -> Effects {
     let reads = Effects::READS.and(Effects::LEAVES);
     match annotations["readOnlyHint"] == true {

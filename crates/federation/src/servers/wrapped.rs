@@ -1,15 +1,16 @@
 //! Lists that an MCP server wraps as `{"result": [...]}`.
 //!
-//! Structured content is an object, so SDKs such as FastMCP wrap a tool's list that way. A script wants the
-//! list: `callTool` unwraps it, and the TypeScript declarations say so. Everything else passes a result on as
-//! it is, and an OpenAPI service's `result` is its own field.
+//! Structured content must be an object, so SDKs such as FastMCP wrap the list that a tool returns.
+//! A script wants the list: `callTool` unwraps it, and the TypeScript declarations say so.
+//! Everything else passes results on unchanged, and the `result` of an OpenAPI service is its own
+//! field.
 
 use manyhands_core::{RunsOn, ToolSpec};
 use serde_json::{Map, Value};
 
 const FIELD: &str = "result";
 
-/// The list inside `value` where a tool of an MCP server wrapped one, else `value` itself.
+/// Returns the list inside `value` if a tool of an MCP server wrapped one, else `value` itself.
 pub fn list_of(spec: &ToolSpec, value: Value) -> Value {
     match value {
         Value::Object(mut fields) if wraps(spec) && only(&fields).is_some_and(Value::is_array) => {
@@ -19,12 +20,12 @@ pub fn list_of(spec: &ToolSpec, value: Value) -> Value {
     }
 }
 
-/// The schema of what `callTool` gives.
+/// The schema of what `callTool` returns.
 pub fn schema_of(spec: &ToolSpec) -> Option<&Value> {
     let whole = spec.output_schema.as_ref()?;
     let inner = whole["properties"].as_object().and_then(only);
     let list = inner.filter(|inner| wraps(spec) && inner["type"] == "array");
-    // One that refers to definitions beside it does not stand alone.
+    // A schema that refers to definitions next to it cannot be used alone.
     Some(
         list.filter(|_| whole.get("$defs").is_none())
             .unwrap_or(whole),

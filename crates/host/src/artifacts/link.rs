@@ -1,4 +1,4 @@
-//! Links by which an artifact is downloaded without a token: signed, and good for a while.
+//! Signed, time-limited links to download an artifact without a token.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -9,18 +9,18 @@ use manyhands_store::Vault;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-/// Makes and checks links. Cheap to clone.
+/// Creates and checks links. Cheap to clone.
 #[derive(Clone)]
-pub struct Links(Arc<Inner>);
+pub struct DownloadLinks(Arc<Inner>);
 
 struct Inner {
     key: Zeroizing<[u8; 32]>,
     clock: Arc<dyn Clock>,
-    /// Where the gateway listens, once it does.
+    /// The listen address, once known.
     base: OnceLock<String>,
 }
 
-impl Links {
+impl DownloadLinks {
     /// Links signed with a key from `vault`.
     pub fn new(vault: &Vault, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
@@ -30,18 +30,20 @@ impl Links {
         }))
     }
 
-    /// Says where the gateway listens.
+    /// Sets the listen address. Called once, by the daemon.
     pub fn listens_at(&self, url: &str) {
-        let _ = self.0.base.set(url.to_owned()); // said once, by the daemon
+        let _ = self.0.base.set(url.to_owned()); // set once, by the daemon
     }
 
-    /// A link to `id`, and until when it is good.
+    /// A link to `id`, and when it expires.
     pub fn make(
         &self,
         id: ArtifactId,
         good: Duration,
         public: Option<&str>,
     ) -> (String, Timestamp) {
+        // Whole seconds, as in the URL: otherwise the signature would cover another time than the
+        // link shows.
         let until = Timestamp(self.0.clock.now().plus(good).0 / 1000 * 1000);
         let expires = until.0 / 1000;
         let sealed = self.seal(id, expires).finalize().into_bytes();
@@ -54,11 +56,13 @@ impl Links {
         (url, until)
     }
 
-    /// Whether a link was made here and is still good.
+    /// Returns whether a link was signed here and has not expired.
     pub fn holds(&self, id: ArtifactId, expires: i64, signature: &str) -> bool {
         let Some(given) = unhex(signature) else {
             return false;
         };
+        // Constant-time comparison: a byte-wise one would let an attacker guess the signature step
+        // by step.
         let genuine = self.seal(id, expires).verify_slice(&given).is_ok();
         genuine && self.0.clock.now().0 < expires.saturating_mul(1000)
     }

@@ -1,16 +1,16 @@
-//! Artifacts as tools, scripts and people have them: chats, links and what may be read.
+//! Artifacts as tools, scripts and people see them: chats, links and access.
 //!
-//! A chat is a bucket of artifacts. It is found by the caller that made it, or the owner, for
-//! the agent that made it or the one it was made for; to everybody else it is not there, in the
-//! same words as one that never was. Large results that were kept whole are in no chat: they
-//! are read under the name `results`.
+//! A chat is a bucket of artifacts. It is visible to the caller that created it and to the owner,
+//! for the agent that created it or the one it was created for. For everyone else it does not
+//! exist, with the same error as an id that never existed. Large results that were stored whole are
+//! in no chat; they are read under the name `results`.
 
 mod link;
 mod name;
 pub mod reading;
 mod script;
 
-pub use link::Links;
+pub use link::DownloadLinks;
 pub use name::{FileType, check_name, mime_by_name};
 
 use std::sync::Arc;
@@ -33,26 +33,26 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::settings::LiveSettings;
-use reading::{Documents, Extracted, Source};
+use reading::{Documents, Extracted, TextSource};
 
-/// The chat under which large results are read.
+/// The pseudo chat of large results.
 pub const RESULTS: &str = "results";
 
-/// The agent that the spec text names as the default: whoever passes it means the caller's own.
+/// The agent that the spec names as the default; it stands for the caller's own agent.
 const DEFAULT_AGENT: &str = "system-coworker-agent";
 
-/// Whoever asks for artifacts, and for which agent.
+/// Who accesses artifacts, and for which agent.
 #[derive(Debug, Clone)]
-pub struct Reader {
+pub struct ArtifactReader {
     /// The caller.
     pub caller: Arc<Caller>,
     /// The agent it is for.
     pub agent: AgentId,
-    /// The call in which it is asked.
+    /// The call that accesses them.
     pub call: CallId,
 }
 
-impl From<&CallContext> for Reader {
+impl From<&CallContext> for ArtifactReader {
     fn from(context: &CallContext) -> Self {
         Self {
             caller: context.caller.clone(),
@@ -85,21 +85,21 @@ pub struct KeptFile {
 
 /// The artifacts of a gateway. Cheap to clone.
 #[derive(Clone)]
-pub struct Shelf {
+pub struct ArtifactStore {
     /// The stored artifacts.
     pub store: Artifacts,
     /// Signed download links.
-    pub links: Links,
+    pub links: DownloadLinks,
     /// Removes known secrets from texts.
     pub redactor: Arc<ArcSwap<Redactor>>,
-    /// Whether the disk has room.
+    /// The free-space watch.
     pub disk: DiskWatch,
     documents: Documents,
     settings: LiveSettings,
     clock: Arc<dyn Clock>,
 }
 
-impl Shelf {
+impl ArtifactStore {
     /// The artifacts of `store`.
     pub fn new(
         store: &Store,
@@ -109,7 +109,7 @@ impl Shelf {
     ) -> Self {
         Self {
             store: store.artifacts().clone(),
-            links: Links::new(store.vault(), clock.clone()),
+            links: DownloadLinks::new(store.vault(), clock.clone()),
             redactor,
             disk: store.disk().clone(),
             documents: Documents::default(),
@@ -118,19 +118,19 @@ impl Shelf {
         }
     }
 
-    /// Where a new file goes: into the chat that is named, or a new one for the agent that is.
+    /// The bucket of a new file: the named chat, or a new one for the named agent.
     pub async fn bucket(
         &self,
         chat: Option<&str>,
         agent: Option<&str>,
-        reader: &Reader,
+        reader: &ArtifactReader,
     ) -> Result<Bucket, ToolError> {
         if let Some(chat) = chat {
             return match self.chat(chat, reader).await? {
                 Some(chat) => Ok(Bucket::Chat(chat)),
                 None => Err(ToolError::parameter(
                     "chatId",
-                    "nothing can be written among the results",
+                    "artifacts cannot be written to the results chat",
                 )),
             };
         }
@@ -140,20 +140,25 @@ impl Shelf {
         Ok(Bucket::New(named.unwrap_or_else(|| reader.agent.clone())))
     }
 
-    /// The chat that is meant; none for the large results.
-    pub async fn chat(&self, text: &str, reader: &Reader) -> Result<Option<ChatId>, ToolError> {
+    /// Resolves a chat; `None` means the large results.
+    pub async fn chat(
+        &self,
+        text: &str,
+        reader: &ArtifactReader,
+    ) -> Result<Option<ChatId>, ToolError> {
         if text == RESULTS {
             return Ok(None);
         }
         let shown: String = text.chars().take(64).collect();
         let absent = || {
             ToolError::not_found(format!("there is no chat {shown:?}")).hint(
-                "use the chatId that writing an artifact gave, or \"results\" for large results",
+                "use the chatId returned when an artifact was written, or \"results\" for large results",
             )
         };
         let id: ChatId = text.parse().map_err(|_| absent())?;
         let chat = self.store.chat(id).await?;
         let chat = chat.ok_or_else(absent)?;
+        // The same error for a foreign chat as for an unknown one: ids must not be probed.
         let own = reader.caller.is_owner() || chat.caller == reader.caller.key();
         let for_agent = [&chat.agent, &chat.maker].contains(&&reader.agent);
         match own && for_agent {
@@ -162,19 +167,20 @@ impl Shelf {
         }
     }
 
-    /// The artifact of this id, in `chat` if one is named. Without one it is found wherever it is, under the
-    /// same conditions: in a chat that the reader finds, or among the reader's own large results.
+    /// Finds an artifact, in `chat` if one is named. Without one it is searched everywhere under
+    /// the same conditions: in a chat that the reader can see, or among the reader's own large
+    /// results.
     pub async fn find(
         &self,
         file: &str,
         chat: Option<&str>,
-        reader: &Reader,
+        reader: &ArtifactReader,
     ) -> Result<ArtifactRecord, ToolError> {
         let shown: String = file.chars().take(64).collect();
         let place = if chat.is_some() { " in this chat" } else { "" };
         let absent = || {
             ToolError::not_found(format!("there is no artifact {shown:?}{place}"))
-                .hint("gateway_list_artifacts shows what there is")
+                .hint("list artifacts with gateway_list_artifacts")
         };
         let chat = match chat {
             Some(chat) => Some(self.chat(chat, reader).await?),
@@ -194,17 +200,17 @@ impl Shelf {
         readable.then_some(record).ok_or_else(absent)
     }
 
-    /// Whether a large result is this reader's.
-    fn may_read(record: &ArtifactRecord, reader: &Reader) -> bool {
+    /// Returns whether a large result belongs to this reader.
+    fn may_read(record: &ArtifactRecord, reader: &ArtifactReader) -> bool {
         let own = reader.caller.is_owner() || record.caller == reader.caller.key();
         own && record.agent == reader.agent
     }
 
-    /// Artifacts in a chat, newest first.
+    /// Lists artifacts of a chat, newest first.
     pub async fn list(
         &self,
         chat: Option<ChatId>,
-        reader: &Reader,
+        reader: &ArtifactReader,
         limit: u32,
         offset: u32,
     ) -> Result<Vec<ArtifactRecord>, ToolError> {
@@ -220,13 +226,13 @@ impl Shelf {
         listed.map_err(ToolError::from)
     }
 
-    /// Keeps a file; all of it or nothing.
+    /// Stores a file, all of it or nothing.
     pub async fn keep(
         &self,
         name: &str,
         mime: &str,
         bucket: Bucket,
-        reader: &Reader,
+        reader: &ArtifactReader,
         content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
     ) -> Result<ArtifactRecord, StoreError> {
         let new = NewArtifact {
@@ -239,27 +245,29 @@ impl Shelf {
             expires: self.expires(),
             room: artifact_room(&self.settings.current().limits, reader.caller.is_owner()),
         };
+        // Before the first byte is stored: a full disk must not stop what the owner does to free
+        // it.
         self.disk.admit(reader.caller.is_owner())?;
         self.store.put_stream(new, content).await
     }
 
-    /// A file as it is read: its bytes as they come, without known secrets.
-    pub async fn source(&self, record: &ArtifactRecord) -> Result<Source, ToolError> {
+    /// Opens a file for reading, with known secrets removed.
+    pub async fn source(&self, record: &ArtifactRecord) -> Result<TextSource, ToolError> {
         let bytes = self.store.open(record.id, None).await;
         let bytes = bytes?;
-        Ok(Source::new(bytes, &self.redactor.load()))
+        Ok(TextSource::new(bytes, &self.redactor.load()))
     }
 
-    /// The text of a document, and the same without known secrets.
+    /// The text of a document, and the same as a source with known secrets removed.
     pub async fn document(
         &self,
         record: &ArtifactRecord,
         html: bool,
         cancel: &CancellationToken,
-    ) -> Result<(Extracted, Source), ToolError> {
+    ) -> Result<(Extracted, TextSource), ToolError> {
         if record.size > reading::MAX_DOCUMENT {
             let message = format!(
-                "it has {} bytes, and at most {} can be read as a document",
+                "it has {} bytes; at most {} can be read as a document",
                 record.size,
                 reading::MAX_DOCUMENT
             );
@@ -269,11 +277,11 @@ impl Shelf {
         let bytes = bytes?;
         let read = self.documents.read(&record.sha256, html, bytes, cancel);
         let extracted = read.await?;
-        let source = Source::of_text(extracted.text.clone(), &self.redactor.load());
+        let source = TextSource::of_text(extracted.text.clone(), &self.redactor.load());
         Ok((extracted, source))
     }
 
-    /// The largest file that is kept, in bytes.
+    /// The largest file accepted, in bytes.
     pub fn most(&self) -> u64 {
         self.settings.current().limits.artifact_file_bytes
     }
@@ -284,7 +292,7 @@ impl Shelf {
         (days > 0).then(|| self.clock.now().plus(kept))
     }
 
-    /// What a tool says of a file that was kept.
+    /// The description of a stored file for tool results.
     pub fn said(&self, record: ArtifactRecord) -> KeptFile {
         let (url, until) = self.link(record.id);
         KeptFile {
@@ -298,7 +306,7 @@ impl Shelf {
         }
     }
 
-    /// A link to download an artifact without a token, and until when it is good.
+    /// A link to download an artifact without a token, and when it expires.
     pub fn link(&self, id: ArtifactId) -> (String, Timestamp) {
         let settings = self.settings.current();
         let minutes = u64::from(settings.limits.artifact_url_minutes);

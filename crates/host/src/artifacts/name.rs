@@ -32,7 +32,7 @@ const TYPES: [FileType; 9] = [
 ];
 
 impl FileType {
-    /// The type that `text` names, such as `csv` or `.csv`, if `name` ends so too.
+    /// The type named by `text`, such as `csv` or `.csv`, if `name` has the same extension.
     pub fn of(text: &str, name: &str) -> Result<Self, ToolError> {
         let word = text.trim().trim_start_matches('.').to_ascii_lowercase();
         let Some(found) = TYPES.into_iter().find(|kind| kind.is(&word)) else {
@@ -106,7 +106,7 @@ pub fn mime_by_name(name: &str) -> Option<&'static str> {
     })
 }
 
-/// A name that is one name: no folder, nothing that hides or turns letters around.
+/// Checks a file name: no folder, no hidden or direction-changing characters.
 pub fn check_name(name: &str, parameter: &str) -> Result<(), ToolError> {
     let wrong = |why: &str| Err(ToolError::parameter(parameter, why));
     let turns = |c: char| matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');

@@ -6,19 +6,18 @@ use manyhands_store::{ArtifactFilter, ArtifactRecord};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::{Reader, Shelf};
+use super::{ArtifactReader, ArtifactStore};
 
-/// How many artifacts are looked through for a name.
+/// The most artifacts searched for a name.
 const MAX_LOOKED: u32 = 1_000;
 
-impl Shelf {
-    /// The artifact that an id, a link or a file's name means: of that name the newest, those of
-    /// `chat` first.
+impl ArtifactStore {
+    /// Finds an artifact by id, link or file name: the newest of that name, those of `chat` first.
     pub async fn named(
         &self,
         identifier: &str,
         chat: Option<&str>,
-        reader: &Reader,
+        reader: &ArtifactReader,
     ) -> Result<ArtifactRecord, ToolError> {
         let shown: String = identifier.chars().take(100).collect();
         let absent = || {
@@ -27,6 +26,7 @@ impl Shelf {
         };
         if let Some(id) = id_of(identifier) {
             let record = self.store.get(id).await?;
+            // Same error for a foreign artifact as for an unknown one.
             let record = record.filter(|record| Self::is_of(record, reader));
             return record.ok_or_else(absent);
         }
@@ -49,13 +49,13 @@ impl Shelf {
             .ok_or_else(absent)
     }
 
-    /// Whether an artifact is this reader's.
-    fn is_of(record: &ArtifactRecord, reader: &Reader) -> bool {
+    /// Returns whether an artifact belongs to this reader.
+    fn is_of(record: &ArtifactRecord, reader: &ArtifactReader) -> bool {
         let own = reader.caller.is_owner() || record.caller == reader.caller.key();
         own && record.agent == reader.agent
     }
 
-    /// The whole of an artifact as text, known secrets cut out: decoded, and of a document what a person would read.
+    /// The whole text of an artifact, decoded or extracted, with known secrets removed.
     pub async fn text(
         &self,
         record: &ArtifactRecord,

@@ -1,16 +1,16 @@
-//! What went wrong with a file of this machine, as a tool says it.
+//! Translates file errors of this machine into tool errors.
 
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_guard::JailError;
 use manyhands_hands::LocateError;
 use manyhands_hands::files::FileError;
 
-/// A path that names no place in its folder.
+/// The error for a path outside its folder.
 pub fn located<T>(result: Result<T, LocateError>, parameter: &str) -> Result<T, ToolError> {
     result.map_err(|e| ToolError::parameter(parameter, e.to_string()))
 }
 
-/// What the file system refused, for the file called `shown`.
+/// The error of the file system for the file shown as `shown`.
 pub fn jail_failure(error: &JailError, shown: &str) -> ToolError {
     let (code, hint) = match error {
         JailError::NotFound => (
@@ -40,7 +40,7 @@ pub fn jail_failure(error: &JailError, shown: &str) -> ToolError {
     }
 }
 
-/// What went wrong when a text file was read.
+/// The error of reading a text file.
 pub fn file_failure(error: &FileError, shown: &str) -> ToolError {
     match error {
         FileError::Jail(error) => jail_failure(error, shown),

@@ -1,4 +1,4 @@
-//! This machine as the tools may use it: three folders, a supervisor, an environment.
+//! This machine as tools may use it: three folders, a supervisor, an environment.
 
 mod failure;
 mod places;
@@ -17,29 +17,29 @@ use manyhands_script::{Pool, PoolParts, WORKER_COMMAND};
 use manyhands_store::Artifacts;
 
 pub use failure::{file_failure, jail_failure, located};
-pub use places::{Place, Syntax};
-pub use shell::{Command, keep};
+pub use places::{ResolvedPath, Syntax};
+pub use shell::{ShellCommand, keep};
 
 use crate::settings::LiveSettings;
 
-/// The command of this binary that calls [`manyhands_guard::keep_watch`].
+/// The subcommand of this binary that calls [`manyhands_guard::keep_watch`].
 pub const KEEPER_COMMAND: &str = "keeper";
 
-/// How far past a cut a text is read, so that a secret that lies across it is seen whole.
+/// How far past a cut a text is read, so that a secret across the cut is seen whole.
 pub const PAST_THE_CUT: u64 = 4_096;
 
-/// How many scripts run at once, those that wait for one included.
+/// The most scripts at once, including warm workers.
 const MAX_SCRIPTS: usize = 32;
-/// How many wait to be used once somebody runs scripts.
+/// How many warm workers are kept once scripts are in use.
 const WARM_SCRIPTS: usize = 2;
 
-/// How many programs run at once.
+/// The most programs at once.
 const MAX_PROGRAMS: usize = 32;
 
-/// Where programs are looked for: the system's own folders, whatever the caller's `PATH` says.
+/// The search path for programs: the system folders, whatever the caller's `PATH` says.
 pub const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// This machine as the tools may use it. Cheap to clone.
+/// This machine as tools may use it. Cheap to clone.
 #[derive(Clone)]
 pub struct Host(Arc<Inner>);
 
@@ -56,7 +56,7 @@ struct Inner {
     redactor: Arc<ArcSwap<Redactor>>,
 }
 
-/// What the host is opened with.
+/// Arguments of [`Host::open`].
 pub struct HostParts<'a> {
     /// The gateway's home.
     pub home: &'a Path,
@@ -64,7 +64,7 @@ pub struct HostParts<'a> {
     pub environment: BTreeMap<String, String>,
     /// The settings in force.
     pub settings: LiveSettings,
-    /// Where what is too large to show is kept.
+    /// Stores output that is too long to show.
     pub artifacts: Artifacts,
     /// Time.
     pub clock: Arc<dyn Clock>,
@@ -73,7 +73,7 @@ pub struct HostParts<'a> {
 }
 
 impl Host {
-    /// Opens the folders, making those that are not there.
+    /// Opens the folders, creating missing ones.
     pub fn open(parts: HostParts<'_>) -> io::Result<Self> {
         let HostParts {
             home,
@@ -92,7 +92,7 @@ impl Host {
             )
         };
         let scratch = home.join("host").join("scratch");
-        // What a crash left behind is nobody's any more.
+        // Private folders of programs that a crash left behind.
         let _ = std::fs::remove_dir_all(&scratch);
         Ok(Self(Arc::new(Inner {
             workspace: folder(&current.workspace_root, "workspace")?,
@@ -109,7 +109,7 @@ impl Host {
         })))
     }
 
-    /// Runs scripts, each in a process of this program that can do nothing else.
+    /// The pool of script workers, each a process of this binary without any access.
     pub fn scripts(&self, clock: Arc<dyn Clock>) -> Pool {
         let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
         Pool::new(PoolParts {
@@ -123,17 +123,17 @@ impl Host {
         })
     }
 
-    /// The folder that `tool::*` work in.
+    /// The folder that `tool::*` use.
     pub fn workspace(&self) -> &Root {
         &self.0.workspace
     }
 
-    /// The folder for files that may be thrown away.
+    /// The folder for temporary files.
     pub fn cache(&self) -> &Root {
         &self.0.cache
     }
 
-    /// The folder for files that are to stay.
+    /// The folder for permanent files.
     pub fn state(&self) -> &Root {
         &self.0.state
     }
@@ -148,8 +148,8 @@ impl Host {
         self.0.clock.now()
     }
 
-    /// Cuts known secrets out of a text, then cuts it to `limit` bytes: the other way round half a
-    /// secret could be left, which no longer looks like one.
+    /// Removes known secrets from a text, then cuts it to `limit` bytes. In the other order half a
+    /// secret could remain, which can no longer be recognised.
     pub fn redacted_cut(&self, text: &str, limit: u64) -> (String, bool) {
         let mut clean = self.0.redactor.load().text(text).into_owned();
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -158,7 +158,7 @@ impl Host {
         (clean, cut)
     }
 
-    /// Secrets that came with the environment.
+    /// Secrets from the environment.
     pub fn secrets(&self) -> Vec<Secret> {
         let keys = ["TAVILY_API_KEY", "BRAVE_API_KEY"];
         keys.iter()
@@ -173,10 +173,10 @@ impl Host {
     }
 }
 
-/// Runs blocking file work where it holds nobody up.
+/// Runs blocking file operations on a thread for them.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|e| Err(ToolError::internal(format!("file work broke: {e}"))))
+    done.unwrap_or_else(|e| Err(ToolError::internal(format!("file operation panicked: {e}"))))
 }

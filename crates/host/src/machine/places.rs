@@ -1,4 +1,4 @@
-//! Paths as the unified tools write them: aliases, relative, absolute.
+//! Paths as tools write them: aliases, relative, absolute.
 
 use std::path::Path;
 
@@ -9,28 +9,28 @@ use serde_json::Value;
 
 use super::{Host, located};
 
-/// The two folders that have a name of their own in paths.
+/// The folders with an alias in paths.
 const ALIASES: [&str; 2] = ["file_cache_dir", "file_state_dir"];
 
-/// A file somewhere in the folders.
+/// A file in one of the folders.
 #[derive(Debug, Clone)]
-pub struct Place {
-    /// The folder it is in.
+pub struct ResolvedPath {
+    /// The folder.
     pub root: Root,
-    /// Where in it.
+    /// The path in it.
     pub path: RelPath,
 }
 
-impl Place {
-    /// The absolute path, for showing.
+impl ResolvedPath {
+    /// The absolute path, for display.
     pub fn shown(&self) -> String {
         self.root.absolute(&self.path)
     }
 }
 
 impl Host {
-    /// A file to read: in any of the three folders, or in one the owner added.
-    pub fn to_read(&self, asked: &str) -> Result<Place, ToolError> {
+    /// Resolves a file to read: in any of the three folders, or in one the owner added.
+    pub fn to_read(&self, asked: &str) -> Result<ResolvedPath, ToolError> {
         let settings = self.settings();
         let mut roots = vec![
             self.cache().clone(),
@@ -42,10 +42,12 @@ impl Host {
                 .is_dir()
                 .then(|| Root::open(Path::new(folder)))
             {
+                // A missing folder is skipped rather than an error: the others stay readable.
                 Some(Ok(root)) => roots.push(root),
                 _ => tracing::warn!(
+                    event = "read_root_unavailable",
                     folder,
-                    "tools.read_file.roots names a folder that cannot be opened"
+                    "cannot open a folder listed in tools.read_file.roots"
                 ),
             }
         }
@@ -54,18 +56,20 @@ impl Host {
         let denied: Vec<String> = denied
             .map(|entry| self.expand_aliases(entry, Syntax::Plain))
             .collect();
+        // Checked on the resolved path, so that neither `..` nor an alias gets around it.
         refuse_denied(&place, &denied)?;
         Ok(place)
     }
 
-    /// A file to write: in the two file folders only.
-    pub fn to_write(&self, asked: &str) -> Result<Place, ToolError> {
+    /// Resolves a file to write: in the two file folders only.
+    pub fn to_write(&self, asked: &str) -> Result<ResolvedPath, ToolError> {
         self.find(asked, &[self.cache().clone(), self.state().clone()])
     }
 
-    /// A file below `file_cache_dir`.
-    pub fn in_cache(&self, asked: &str) -> Result<Place, ToolError> {
+    /// Resolves a file below `file_cache_dir`.
+    pub fn in_cache(&self, asked: &str) -> Result<ResolvedPath, ToolError> {
         let place = self.find(asked, &[self.cache().clone()])?;
+        // The alias `file_state_dir/` resolves to the other folder.
         if place.root.folder() != self.cache().folder() {
             let message = format!("'{asked}' is outside file_cache_dir");
             return Err(ToolError::parameter("path", message));
@@ -73,8 +77,7 @@ impl Host {
         Ok(place)
     }
 
-    /// Arguments with `key` as the one spelling of a path in the workspace. What is no path there is
-    /// left as it is, for the tool to refuse.
+    /// Normalises the workspace path in `key`. An invalid one is left for the tool to reject.
     pub fn canonical_in_workspace(&self, mut arguments: Value, key: &str) -> Value {
         if let Some(Value::String(path)) = arguments.get_mut(key)
             && let Ok(place) = self.workspace().locate(path)
@@ -89,7 +92,7 @@ impl Host {
         arguments
     }
 
-    /// Arguments with `path` as the one spelling of a file in the folders: by alias where one fits.
+    /// Normalises the file in `path`, by alias if one fits, so that rules see one spelling.
     pub fn canonical_place(&self, mut arguments: Value) -> Value {
         let roots = [
             self.cache().clone(),
@@ -111,9 +114,10 @@ impl Host {
         arguments
     }
 
-    /// A file to download to: below `file_cache_dir` only.
-    pub fn to_download(&self, asked: &str) -> Result<Place, ToolError> {
+    /// Resolves a download destination: below `file_cache_dir` only.
+    pub fn to_download(&self, asked: &str) -> Result<ResolvedPath, ToolError> {
         let below = asked.strip_prefix("file_cache_dir/").unwrap_or(asked);
+        // `file_cache_dir/file_state_dir/x` is a confusion of aliases, not a folder of that name.
         if ALIASES
             .iter()
             .any(|alias| below == *alias || below.starts_with(&format!("{alias}/")))
@@ -130,7 +134,7 @@ impl Host {
         })
     }
 
-    fn find(&self, asked: &str, roots: &[Root]) -> Result<Place, ToolError> {
+    fn find(&self, asked: &str, roots: &[Root]) -> Result<ResolvedPath, ToolError> {
         let root_of = |alias: &str| {
             if alias == ALIASES[0] {
                 self.cache()
@@ -152,6 +156,7 @@ impl Host {
                 return Err(ToolError::parameter("path", message));
             }
         }
+        // Relative paths belong to the cache, as the spec says.
         if !Path::new(asked).is_absolute() {
             return self.place(self.cache(), asked);
         }
@@ -175,19 +180,18 @@ impl Host {
         }
     }
 
-    fn place(&self, root: &Root, asked: &str) -> Result<Place, ToolError> {
+    fn place(&self, root: &Root, asked: &str) -> Result<ResolvedPath, ToolError> {
         let path = located(root.locate(asked), "path")?;
         if path.is_root() {
             return Err(ToolError::parameter("path", "must name a file"));
         }
-        Ok(Place {
+        Ok(ResolvedPath {
             root: root.clone(),
             path,
         })
     }
 
-    /// Replaces the aliases in a text by the folders they stand for, where they stand at the
-    /// beginning of a path, written so that `syntax` reads them back as they are.
+    /// Replaces aliases at the beginning of a path by their folders, quoted for `syntax`.
     pub fn expand_aliases(&self, text: &str, syntax: Syntax) -> String {
         let mut expanded = text.to_owned();
         for (alias, root) in ALIASES.into_iter().zip([self.cache(), self.state()]) {
@@ -197,22 +201,23 @@ impl Host {
         expanded
     }
 
-    /// The folder a command starts in.
-    pub fn directory(&self, asked: Option<&str>) -> Result<Place, ToolError> {
-        let workspace = Place {
+    /// Resolves the working directory of a command.
+    pub fn directory(&self, asked: Option<&str>) -> Result<ResolvedPath, ToolError> {
+        let workspace = ResolvedPath {
             root: self.workspace().clone(),
             path: RelPath::root(),
         };
         let Some(asked) = asked.filter(|asked| !asked.is_empty()) else {
             return Ok(workspace);
         };
+        // Models write Windows paths for commands, too.
         let asked = asked.replace('\\', "/");
         for (alias, root) in ALIASES.into_iter().zip([self.cache(), self.state()]) {
             let below = asked.strip_prefix(alias);
             let below = below.filter(|rest| rest.is_empty() || rest.starts_with('/'));
             if let Some(below) = below {
                 let path = located(root.locate(below.trim_start_matches('/')), "cwd")?;
-                return Ok(Place {
+                return Ok(ResolvedPath {
                     root: root.clone(),
                     path,
                 });
@@ -224,19 +229,19 @@ impl Host {
             .find(|root| Path::new(&asked).is_absolute() && root.locate(&asked).is_ok());
         let root = inside.copied().unwrap_or(self.workspace());
         let path = located(root.locate(&asked), "cwd")?;
-        Ok(Place {
+        Ok(ResolvedPath {
             root: root.clone(),
             path,
         })
     }
 }
 
-/// What a text is written in.
+/// The syntax of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax {
-    /// A path, or PowerShell: a folder is written as it is, and `\\` ends a name too.
+    /// A path, or PowerShell: a folder is inserted as it is, and a backslash also ends a name.
     Plain,
-    /// A bash command line: a folder is quoted for the place it stands in.
+    /// A bash command line: a folder is quoted for its position.
     Bash,
 }
 
@@ -246,6 +251,8 @@ fn replace_alias(text: &str, alias: &str, folder: &str, syntax: Syntax) -> Strin
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
         let before = out.chars().next_back();
+        // Only at the beginning of a path: `my_file_cache_dir` and `a/file_cache_dir` are other
+        // names.
         let begins = before.is_none_or(|c| !(c.is_alphanumeric() || "_-./\\".contains(c)));
         if begins && let Some(after) = rest.strip_prefix(alias) {
             let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '.');
@@ -258,6 +265,7 @@ fn replace_alias(text: &str, alias: &str, folder: &str, syntax: Syntax) -> Strin
                 continue;
             }
         }
+        // In bash an escaped character never opens or closes a quote.
         let escaped = next == '\\' && quote != Some('\'') && syntax == Syntax::Bash;
         match (quote, next) {
             (None, '\'' | '"') if syntax == Syntax::Bash => quote = Some(next),
@@ -276,7 +284,7 @@ fn replace_alias(text: &str, alias: &str, folder: &str, syntax: Syntax) -> Strin
     out
 }
 
-/// A folder as bash reads it back: bare, or inside the quotes that are open.
+/// A folder quoted for bash: bare, or inside the open quotes.
 fn quoted(folder: &str, quote: Option<char>) -> String {
     match quote {
         Some('\'') => folder.replace('\'', "'\\''"),
@@ -304,8 +312,10 @@ fn quoted(folder: &str, quote: Option<char>) -> String {
     }
 }
 
-/// Refuses a place whose names the owner has denied.
-fn refuse_denied(place: &Place, denied: &[String]) -> Result<(), ToolError> {
+/// Rejects a path that the owner has denied.
+fn refuse_denied(place: &ResolvedPath, denied: &[String]) -> Result<(), ToolError> {
+    // Compare the target of a symbolic link as well as the path as written, or a link would get
+    // around the rule.
     let link = Path::new(&place.shown()).canonicalize();
     let shown = link.map_or_else(|_| place.shown(), |real| real.display().to_string());
     let asked = place.shown();
@@ -319,7 +329,7 @@ fn refuse_denied(place: &Place, denied: &[String]) -> Result<(), ToolError> {
         };
         if !wanted.is_empty() && (names(&shown) || names(&asked)) {
             let message = format!(
-                "{} is refused by tools.read_file.deny_paths ({entry})",
+                "{} is denied by tools.read_file.deny_paths ({entry})",
                 place.shown()
             );
             return Err(ToolError::new(ErrorCode::Forbidden, message));
@@ -394,7 +404,7 @@ mod tests {
             ("privately/x", false),
             ("b/a", false),
         ] {
-            let place = Place {
+            let place = ResolvedPath {
                 root: root.clone(),
                 path: RelPath::parse(path).unwrap(),
             };

@@ -1,4 +1,4 @@
-//! Running programs for the tools, and keeping what was too much to show.
+//! Runs programs for tools, and stores output that is too long to show.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,31 +14,35 @@ use manyhands_path::artifact_room;
 use manyhands_store::{ArtifactQuota, Bucket, NewArtifact};
 use tokio_util::sync::CancellationToken;
 
-use super::{Host, Place, SEARCH_PATH, blocking, jail_failure};
+use super::{Host, ResolvedPath, SEARCH_PATH, blocking, jail_failure};
 
-/// A program and how it is to run.
-pub struct Command {
-    /// The program, in full.
+/// A program and how to run it.
+pub struct ShellCommand {
+    /// The absolute path of the program.
     pub program: PathBuf,
-    /// Its arguments, exactly.
+    /// Its arguments, passed without a shell.
     pub args: Vec<OsString>,
-    /// Where it starts.
-    pub cwd: Place,
-    /// Its environment beside `PATH`, `HOME`, `PWD` and `TMPDIR`.
+    /// Its working directory.
+    pub cwd: ResolvedPath,
+    /// Its environment besides `PATH`, `HOME`, `PWD` and `TMPDIR`.
     pub env: BTreeMap<String, String>,
-    /// Folders it may change.
+    /// Folders it may write to.
     pub writable: Vec<Jail>,
     /// How long it may run.
     pub timeout: Duration,
-    /// How much of standard output is given back.
+    /// How much of standard output is returned.
     pub max_stdout: usize,
-    /// How much of standard error is given back.
+    /// How much of standard error is returned.
     pub max_stderr: usize,
 }
 
 impl Host {
     /// Runs a command in the sandbox.
-    pub async fn run(&self, command: Command, context: &CallContext) -> Result<Ran, ToolError> {
+    pub async fn run(
+        &self,
+        command: ShellCommand,
+        context: &CallContext,
+    ) -> Result<Ran, ToolError> {
         let cwd = command.cwd.clone();
         let shown = cwd.shown();
         let folder = blocking(move || {
@@ -49,6 +53,7 @@ impl Host {
         .await;
         let folder = folder.map_err(|e| ToolError::parameter("cwd", e.message))?;
         let mut env = command.env;
+        // Always the system folders: a caller's PATH could put its own program in front.
         env.insert("PATH".to_owned(), SEARCH_PATH.to_owned());
         let job = Job {
             program: command.program,
@@ -68,7 +73,7 @@ impl Host {
         let ran = shell::run(job, &self.0.supervisor, &self.0.scratch, &context.cancel).await;
         let ran = ran.map_err(|e| refusal(&e))?;
         if context.cancel.is_cancelled() && ran.signal().is_some() {
-            // Why it was stopped, whoever stopped it says.
+            // The path reports why it was cancelled (deadline, caller or stop).
             return Err(ToolError::new(
                 ErrorCode::Cancelled,
                 "the program was stopped",
@@ -77,7 +82,7 @@ impl Host {
         Ok(ran)
     }
 
-    /// Starts a program whose pipes are the caller's.
+    /// Starts a program whose pipes the caller handles.
     pub fn start(
         &self,
         job: &Job,
@@ -88,12 +93,12 @@ impl Host {
         started.map_err(|e| refusal(&e))
     }
 
-    /// A folder of the gateway's home beside those of the tools.
+    /// A folder of the gateway's home next to those of the tools.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.0.scratch.with_file_name(name)
     }
 
-    /// Variables of the gateway's own environment, of those named.
+    /// The named variables of the gateway's own environment.
     pub fn inherit<'a>(
         &self,
         names: impl IntoIterator<Item = &'a str>,
@@ -119,27 +124,22 @@ fn refusal(error: &SuperviseError) -> ToolError {
     }
 }
 
-/// What a program wrote, with the whole of it kept where it was cut.
+/// The output of a program, with the full text stored if it was truncated.
 pub struct Streams {
     /// Standard output.
     pub stdout: StreamOutput,
     /// Standard error.
     pub stderr: StreamOutput,
-    /// The artifact that holds all of standard output.
+    /// The artifact with the full standard output.
     pub stdout_artifact: Option<String>,
-    /// The artifact that holds all of standard error.
+    /// The artifact with the full standard error.
     pub stderr_artifact: Option<String>,
-    /// What is not shown whole.
+    /// The truncated parts.
     pub cut: Vec<CutPart>,
 }
 
-/// Stores what is not shown whole as artifacts.
-pub async fn keep(
-    host: &Host,
-    stdout: StreamOutput,
-    stderr: StreamOutput,
-    context: &CallContext,
-) -> Streams {
+/// Stores truncated output as artifacts.
+pub async fn keep(host: &Host, stdout: StreamOutput, stderr: StreamOutput, context: &CallContext) -> Streams {
     let mut streams = Streams {
         stdout,
         stderr,
@@ -181,14 +181,15 @@ async fn store(
 }
 
 impl Host {
-    /// Stores the whole of a text that a result shows in part, without known secrets. Gives nothing where that
-    /// fails: the result is of use without it.
+    /// Stores the full text of a truncated result, with known secrets removed. `None` if that
+    /// fails: the result is useful without it.
     pub async fn store_text(
         &self,
         name: &str,
         text: String,
         context: &CallContext,
     ) -> Option<ArtifactId> {
+        // On a blocking thread: redacting megabytes would hold up other tasks.
         let redactor = self.0.redactor.load_full();
         let clean = tokio::task::spawn_blocking(move || redactor.text(&text).into_owned());
         let text = clean.await.ok()?;
@@ -202,7 +203,7 @@ impl Host {
             caller: context.caller.key(),
             bucket: Bucket::Results,
             room: ArtifactQuota {
-                one: u64::MAX, // bounded by whoever read it
+                one: u64::MAX, // already bounded by the reader
                 ..artifact_room(&limits, context.caller.is_owner())
             },
             expires: Some(self.now().plus(Duration::from_secs(days * 86_400))),
@@ -210,7 +211,7 @@ impl Host {
         match self.0.artifacts.put(new, text.into_bytes().into()).await {
             Ok(record) => Some(record.id),
             Err(error) => {
-                tracing::warn!(%error, name, "failed to store the whole of a shortened text");
+                tracing::warn!(event = "output_store_failed", name, %error, "failed to store the full text of truncated output");
                 None
             }
         }

@@ -1,4 +1,4 @@
-//! Datastores, filestores, knowledge bases and vaults, as far as an agent is granted them.
+//! Datastores, filestores, knowledge bases and vaults, as granted to agents.
 
 mod reference;
 
@@ -14,7 +14,7 @@ use crate::settings::LiveSettings;
 /// The resources of a gateway. Cheap to clone.
 #[derive(Clone)]
 pub struct Resources {
-    /// The collections themselves.
+    /// The collections.
     pub store: Collections,
     /// Removes known secrets from texts.
     pub redactor: Arc<ArcSwap<Redactor>>,
@@ -35,12 +35,12 @@ impl Resources {
         }
     }
 
-    /// What an agent may use, by kind and name.
+    /// Returns what an agent may use, by kind and name.
     pub async fn of(&self, agent: &AgentId) -> Result<Vec<(CollectionRecord, Level)>, ToolError> {
         self.store.of(agent).await.map_err(ToolError::from)
     }
 
-    /// A collection of a kind that an agent may use like this.
+    /// Opens a collection of a kind, if an agent has this access to it.
     pub async fn open(
         &self,
         agent: &AgentId,
@@ -63,7 +63,7 @@ impl Resources {
         Ok(found)
     }
 
-    /// A collection that an agent may use, and how.
+    /// Returns a collection and the agent's access to it.
     pub async fn any(
         &self,
         agent: &AgentId,
@@ -74,7 +74,7 @@ impl Resources {
         let what = kind.map_or("resource", CollectionKind::word);
         let absent = || {
             ToolError::not_found(format!("there is no {what} {shown:?}"))
-                .hint("gateway_list_workspace shows what there is")
+                .hint("list resources with gateway_list_workspace")
         };
         let id = id.parse().map_err(|_| absent())?;
         let found = self.store.access(agent, id).await?;
@@ -82,7 +82,7 @@ impl Resources {
         found.ok_or_else(absent)
     }
 
-    /// How much a collection may hold.
+    /// The size limits of a collection.
     pub fn room(&self) -> CollectionRoom {
         let limits = &self.settings.current().limits;
         CollectionRoom {

@@ -1,5 +1,5 @@
-//! References to secrets: `{{vault:VAULT/NAME}}` in a text stands for a secret of a vault, and
-//! becomes it only at the moment it is sent, and only to a host the owner named for it.
+//! References to secrets: `{{vault:VAULT/NAME}}` in a text stands for a secret. It is replaced only
+//! when the request is sent, and only for a host that the owner allowed.
 
 use manyhands_core::{AgentId, ErrorCode, Secret, ToolError};
 use manyhands_store::{CollectionKind, VaultEntry};
@@ -11,8 +11,8 @@ const OPEN: &str = "{{vault:";
 const CLOSE: &str = "}}";
 
 impl Resources {
-    /// `text` with every reference filled in, for a request to `url`; and the secrets that are
-    /// now in it, which nobody may read.
+    /// Replaces every reference in `text` for a request to `url`. Also returns the secrets used,
+    /// which must not appear in results.
     pub async fn fill(
         &self,
         agent: &AgentId,
@@ -26,10 +26,14 @@ impl Resources {
             let Some(end) = after.find(CLOSE) else {
                 return Err(ToolError::new(
                     ErrorCode::InvalidArguments,
-                    "a reference to a vault has no end: write {{vault:VAULT/NAME}}",
+                    "unterminated vault reference; write {{vault:VAULT/NAME}}",
                 ));
             };
+            // Looked up per reference and checked against the URL each time: one text may name
+            // secrets with different hosts.
             let secret = self.secret(agent, after[..end].trim(), url).await?;
+            // Appended without scanning it again, so that a secret that contains `{{vault:` cannot
+            // pull in another one.
             filled.push_str(before);
             filled.push_str(secret.expose());
             used.push(secret);
@@ -39,14 +43,14 @@ impl Resources {
         Ok((filled, used))
     }
 
-    /// The secret that `VAULT/NAME` means to this agent, if it may go to `url`.
+    /// The secret `VAULT/NAME`, if this agent may use it and it may be sent to `url`.
     async fn secret(&self, agent: &AgentId, named: &str, url: &str) -> Result<Secret, ToolError> {
         let shown: String = named.chars().take(100).collect();
         let absent = || {
             ToolError::not_found(format!(
                 "there is no secret {shown:?} in a vault of {agent}"
             ))
-            .hint("vault_list shows what there is; write {{vault:VAULT/NAME}}")
+            .hint("list secrets with vault_list; write {{vault:VAULT/NAME}}")
         };
         let (vault, name) = named.rsplit_once('/').ok_or_else(absent)?;
         let all = self.of(agent).await?;
@@ -59,10 +63,11 @@ impl Resources {
         let (secret, entry) = found.ok_or_else(absent)?;
         let host = Url::parse(url).ok();
         let host = host.as_ref().and_then(Url::host_str).unwrap_or_default();
+        // The host is checked on the parsed URL, as the request will be sent, and not on the text.
         if !goes_to(&entry, host) {
             let message = format!("the secret {shown} may not be sent to {host:?}");
             return Err(ToolError::new(ErrorCode::Forbidden, message)
-                .hint("the owner names hosts with `manyhands resource secret set`"));
+                .hint("the owner can allow hosts with `manyhands resource secret set`"));
         }
         Ok(secret)
     }
@@ -73,6 +78,7 @@ fn goes_to(entry: &VaultEntry, host: &str) -> bool {
     entry.hosts.iter().any(|allowed| {
         let allowed = allowed.to_ascii_lowercase();
         match allowed.strip_prefix("*.") {
+            // `*.example.com` covers subdomains only, and never `evilexample.com`.
             Some(parent) => host
                 .strip_suffix(parent)
                 .is_some_and(|sub| sub.ends_with('.') && sub.len() > 1),

@@ -1,5 +1,5 @@
-//! The agents' workspaces: one tree of files per agent in the blob store, with the
-//! global skills showing through under `skills/`.
+//! Workspaces: one tree of files per agent in the blob store, with the global skills visible under
+//! `skills/`.
 
 mod stream;
 
@@ -22,16 +22,15 @@ use sha2::{Digest, Sha256};
 
 use crate::settings::LiveSettings;
 
-pub use stream::{Opened, Upload};
+pub use stream::{OpenFile, Upload};
 
-/// The directory whose global entries show through.
+/// The directory in which global skills are visible.
 const SKILLS: &str = "skills";
 
 /// Which copy of a skill was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "SkillSource")]
-pub enum Source {
+pub enum SkillSource {
     /// The agent's own copy.
     Agent,
     /// The one beside the agents, shared by all.
@@ -40,7 +39,7 @@ pub enum Source {
 
 /// A file that was read.
 #[derive(Debug)]
-pub struct File {
+pub struct WorkspaceFile {
     /// Its text.
     pub text: String,
     /// Its size in bytes.
@@ -50,18 +49,18 @@ pub struct File {
     /// Its key in the blob store.
     pub key: String,
     /// Under `skills/`: which copy this is.
-    pub skill: Option<Source>,
-    /// The untrusted text that was read before it was written.
+    pub skill: Option<SkillSource>,
+    /// The untrusted text its author had read.
     pub taint: Taint,
     version: Option<String>,
 }
 
-impl File {
-    /// How to write it so that nothing is lost that came after it was read.
+impl WorkspaceFile {
+    /// The write mode that fails if the file changed since it was read.
     fn unless_changed(&self) -> PutMode {
         match self.skill {
-            // It is only looked through to: the agent has no copy of its own yet.
-            Some(Source::Global) => PutMode::Create,
+            // The global file is only visible here; the agent has no copy yet.
+            Some(SkillSource::Global) => PutMode::Create,
             _ => PutMode::Update(UpdateVersion {
                 e_tag: self.version.clone(),
                 version: None,
@@ -70,39 +69,39 @@ impl File {
     }
 }
 
-/// The version of a text, as a face tells it: another text has another.
+/// The version of a text for clients: its hash.
 pub fn version(text: &str) -> String {
     let digest = Sha256::digest(text);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Debug)]
-pub enum Found {
+pub enum WorkspaceEntry {
     /// A file.
-    File(File),
+    File(WorkspaceFile),
     /// A directory.
     Directory {
         /// Files in it, as paths from the workspace root.
         files: Vec<String>,
         /// Directories in it, as paths from the workspace root, each ending in "/".
         directories: Vec<String>,
-        /// The untrusted text that was read before any of its files was written.
+        /// The untrusted text the authors of its files had read.
         taint: Taint,
     },
 }
 
-/// Who writes a file, and what they have read.
+/// The author of a file, and what they had read.
 #[derive(Debug, Clone)]
 pub struct Author {
-    /// Who, as the owner is shown it.
+    /// The name shown to the owner.
     pub name: String,
-    /// The untrusted text that was read before. Whoever is not the owner is untrusted themselves.
+    /// The untrusted text read before. Callers other than the owner are untrusted themselves.
     pub taint: Taint,
 }
 
 impl Author {
-    /// Whoever makes a call.
+    /// The author of a call.
     pub fn of(context: &CallContext) -> Self {
         let Caller {
             principal, actor, ..
@@ -118,7 +117,7 @@ impl Author {
         }
     }
 
-    /// The same author, of something that was copied from elsewhere.
+    /// The same author of a copy, with the taint of the original.
     #[must_use]
     pub fn copying(mut self, from: &Taint) -> Self {
         self.taint.absorb(from);
@@ -126,7 +125,7 @@ impl Author {
     }
 }
 
-/// What a write did.
+/// The result of a write.
 pub struct Written {
     /// The size in bytes.
     pub size: u64,
@@ -134,7 +133,7 @@ pub struct Written {
     pub content_type: &'static str,
 }
 
-/// Whose workspace an agent works in: its own, unless the settings name another's.
+/// The agent whose workspace an agent uses: its own, unless the settings name another.
 pub fn tree_of(settings: &Settings, agent: &AgentId) -> AgentId {
     let said = settings.agents.get(agent);
     let tree = said.and_then(|said| said.workspace.clone());
@@ -161,24 +160,24 @@ impl Workspace {
         }
     }
 
-    /// Whose tree an agent works in.
+    /// The agent whose tree an agent uses.
     fn tree(&self, agent: &AgentId) -> AgentId {
         tree_of(&self.settings.current(), agent)
     }
 
-    /// The file or directory at `path`; "/" is the root.
-    pub async fn find(&self, agent: &AgentId, path: &str) -> Result<Found, ToolError> {
-        let place = Place::parse(&self.tree(agent), path)?;
+    /// Returns the file or directory at `path`; "/" is the root.
+    pub async fn find(&self, agent: &AgentId, path: &str) -> Result<WorkspaceEntry, ToolError> {
+        let place = WorkspacePath::parse(&self.tree(agent), path)?;
         if !place.means_directory
             && let Some(file) = self.read(&place).await?
         {
-            return Ok(Found::File(file));
+            return Ok(WorkspaceEntry::File(file));
         }
         self.list(&place).await
     }
 
-    /// Writes a whole file into the agent's own tree; with `seen`, only over the text of which
-    /// that is the version, or, when it is empty, only where no file is.
+    /// Writes a whole file into the agent's own tree. With `seen`, only if the present text has
+    /// that version; an empty `seen` means only if no file exists.
     pub async fn write(
         &self,
         agent: &AgentId,
@@ -187,7 +186,7 @@ impl Workspace {
         seen: Option<&str>,
         author: &Author,
     ) -> Result<Written, ToolError> {
-        let place = Place::of_file(&self.tree(agent), path)?;
+        let place = WorkspacePath::of_file(&self.tree(agent), path)?;
         let size = text.len() as u64;
         let mode = match seen {
             None => PutMode::Overwrite,
@@ -197,6 +196,8 @@ impl Workspace {
                 found => return Err(place.not_as_seen(found.is_some(), seen)),
             },
         };
+        // Marked as tainted before the write and cleared after it: a crash in between leaves a
+        // trusted file marked, never an untrusted one unmarked.
         self.mark(&place, author).await?;
         if let Err(error) = self.put(&place, text, mode).await {
             return Err(self.not_a_file(&place).await.unwrap_or(error));
@@ -208,21 +209,21 @@ impl Workspace {
         })
     }
 
-    /// Reads a file, changes its text, and writes it into the agent's own tree; refused when
-    /// somebody else changed it in between. Gives back the file as it was read.
+    /// Reads a file, changes its text and writes it into the agent's own tree. Fails if it changed
+    /// in between. Returns the file as read.
     pub async fn rewrite(
         &self,
         agent: &AgentId,
         path: &str,
         author: &Author,
         change: impl FnOnce(&str) -> Result<String, ToolError> + Send,
-    ) -> Result<File, ToolError> {
-        let place = Place::of_file(&self.tree(agent), path)?;
+    ) -> Result<WorkspaceFile, ToolError> {
+        let place = WorkspacePath::of_file(&self.tree(agent), path)?;
         let Some(file) = self.read(&place).await? else {
             return Err(self.no_file(&place).await);
         };
         let changed = change(&file.text)?;
-        // What was not replaced stays what it was: an edit by somebody trusted clears nothing.
+        // The parts that were not replaced stay tainted: an edit by someone trusted clears nothing.
         let author = author.clone().copying(&file.taint);
         self.mark(&place, &author).await?;
         self.put(&place, changed, file.unless_changed()).await?;
@@ -231,7 +232,7 @@ impl Workspace {
 
     /// Deletes a file of the agent's own tree.
     pub async fn delete(&self, agent: &AgentId, path: &str) -> Result<(), ToolError> {
-        let place = Place::of_file(&self.tree(agent), path)?;
+        let place = WorkspacePath::of_file(&self.tree(agent), path)?;
         let (blobs, key) = (self.own(&place)?, place.own_key()?);
         match blobs.head(&key).await {
             Ok(_) => {
@@ -240,6 +241,8 @@ impl Workspace {
                 Ok(())
             }
             Err(object_store::Error::NotFound { .. }) => {
+                // A global skill looks like a file of the agent, so say why it cannot be deleted
+                // here.
                 let shared = match place.global_key()? {
                     Some(global) => self.skills(&place)?.head(&global).await.is_ok(),
                     None => false,
@@ -256,9 +259,9 @@ impl Workspace {
         }
     }
 
-    /// Whether a file stands at `path`.
+    /// Returns whether a file exists at `path`.
     pub async fn has_file(&self, agent: &AgentId, path: &str) -> bool {
-        let Ok(place) = Place::of_file(&self.tree(agent), path) else {
+        let Ok(place) = WorkspacePath::of_file(&self.tree(agent), path) else {
             return false;
         };
         match (self.own(&place), place.own_key()) {
@@ -267,27 +270,27 @@ impl Workspace {
         }
     }
 
-    /// Why no file was found at a place: a directory stands there, or nothing does.
-    async fn no_file(&self, place: &Place) -> ToolError {
+    /// The error for a missing file, which says so if there is a directory.
+    async fn no_file(&self, place: &WorkspacePath) -> ToolError {
         let directory = self.not_a_file(place).await;
         directory.unwrap_or_else(|| place.missing())
     }
 
-    /// The refusal, where a directory stands at a place.
-    async fn not_a_file(&self, place: &Place) -> Option<ToolError> {
+    /// The error if there is a directory at a path.
+    async fn not_a_file(&self, place: &WorkspacePath) -> Option<ToolError> {
         self.list(place).await.ok().map(|_| place.is_directory())
     }
 
-    /// The untrusted text that was read before a file was written.
+    /// The untrusted text that the author of a file had read.
     pub fn taint_of(&self, agent: &AgentId, path: &str) -> Taint {
-        let key = Place::of_file(&self.tree(agent), path).and_then(|place| place.own_key());
+        let key = WorkspacePath::of_file(&self.tree(agent), path).and_then(|place| place.own_key());
         key.map_or(Taint::NONE, |key| {
             self.provenance.taint(ObjectKind::File, key.as_ref())
         })
     }
 
-    /// Notes, before a file is written, that its author had read untrusted text.
-    async fn mark(&self, place: &Place, author: &Author) -> Result<(), ToolError> {
+    /// Records, before a file is written, that its author had read untrusted text.
+    async fn mark(&self, place: &WorkspacePath, author: &Author) -> Result<(), ToolError> {
         let Some(source) = author.taint.source() else {
             return Ok(());
         };
@@ -302,26 +305,26 @@ impl Workspace {
         marked.map_err(|e| ToolError::new(ErrorCode::Failed, format!("{}: {e}", place.asked)))
     }
 
-    /// A file that was written whole by somebody trusted is as trusted as they are.
-    async fn unmark(&self, place: &Place, author: &Author) {
+    /// Clears the mark of a file that a trusted author wrote as a whole.
+    async fn unmark(&self, place: &WorkspacePath, author: &Author) {
         if let (false, Ok(key)) = (author.taint.is_tainted(), place.own_key()) {
             self.clear(&key).await;
         }
     }
 
     async fn clear(&self, key: &Key) {
-        // A mark that stays too long is asked about once more; the write itself is done.
+        // Not fatal: the mark stays, and the owner is asked once more.
         if let Err(error) = self.provenance.clear(ObjectKind::File, key.as_ref()).await {
-            tracing::warn!(file = %key, %error, "failed to clear the provenance of a file");
+            tracing::warn!(event = "provenance_clear_failed", file = %key, %error, "failed to clear the provenance of a file");
         }
     }
 
-    async fn read(&self, place: &Place) -> Result<Option<File>, ToolError> {
+    async fn read(&self, place: &WorkspacePath) -> Result<Option<WorkspaceFile>, ToolError> {
         let skill = place.global_key()?.is_some();
         let own = place.own_key()?;
         if let Some(found) = get(&self.own(place)?, place, &own).await? {
             return self
-                .text(place, found, &own, skill.then_some(Source::Agent))
+                .text(place, found, &own, skill.then_some(SkillSource::Agent))
                 .await
                 .map(Some);
         }
@@ -330,38 +333,39 @@ impl Workspace {
         };
         match get(&self.skills(place)?, place, &global).await? {
             Some(found) => self
-                .text(place, found, &global, Some(Source::Global))
+                .text(place, found, &global, Some(SkillSource::Global))
                 .await
                 .map(Some),
             None => Ok(None),
         }
     }
 
-    /// The agent's own tree, and no other.
-    fn own(&self, place: &Place) -> Result<Blobs, ToolError> {
+    /// The blobs of the agent's own tree, and no others.
+    fn own(&self, place: &WorkspacePath) -> Result<Blobs, ToolError> {
         let tree = Key::parse(format!("agents/{}", place.agent)).map_err(|e| place.refused(e))?;
         self.blobs.scoped(&tree).map_err(|e| place.failed(e))
     }
 
-    /// The skills that all agents share.
-    fn skills(&self, place: &Place) -> Result<Blobs, ToolError> {
+    /// The blobs of the global skills.
+    fn skills(&self, place: &WorkspacePath) -> Result<Blobs, ToolError> {
         let scoped = self.blobs.scoped(&Key::from(SKILLS));
         scoped.map_err(|e| place.failed(e))
     }
 
     async fn text(
         &self,
-        place: &Place,
+        place: &WorkspacePath,
         found: GetResult,
         key: &Key,
-        skill: Option<Source>,
-    ) -> Result<File, ToolError> {
+        skill: Option<SkillSource>,
+    ) -> Result<WorkspaceFile, ToolError> {
         let ObjectMeta {
             size,
             last_modified,
             e_tag,
             ..
         } = found.meta.clone();
+        // Checked before the bytes are read, so that a huge file cannot fill the memory.
         let limit = self.settings.current().limits.artifact_bytes;
         if size > limit {
             let message = format!(
@@ -378,7 +382,7 @@ impl Workspace {
                 format!("{} is not UTF-8 text ({size} bytes)", place.asked),
             )
         })?;
-        Ok(File {
+        Ok(WorkspaceFile {
             text,
             size,
             modified: Some(Timestamp(last_modified.timestamp_millis())),
@@ -389,7 +393,12 @@ impl Workspace {
         })
     }
 
-    async fn put(&self, place: &Place, text: String, mode: PutMode) -> Result<(), ToolError> {
+    async fn put(
+        &self,
+        place: &WorkspacePath,
+        text: String,
+        mode: PutMode,
+    ) -> Result<(), ToolError> {
         let key = place.own_key()?;
         let mut options = PutOptions::from(mode);
         let kind = AttributeValue::from(content_type(&place.path));
@@ -398,7 +407,7 @@ impl Workspace {
         put.map(drop).map_err(|e| place.failed(e))
     }
 
-    async fn list(&self, place: &Place) -> Result<Found, ToolError> {
+    async fn list(&self, place: &WorkspacePath) -> Result<WorkspaceEntry, ToolError> {
         let own = place.own_key()?;
         let (mut files, mut directories) = entries(&self.own(place)?, place, &own).await?;
         if place.path.is_root() {
@@ -413,6 +422,8 @@ impl Workspace {
             files.extend(shared.0);
             directories.extend(shared.1);
         }
+        // Object stores have no empty folders: what has no entries does not exist, except for these
+        // two.
         let always_there = place.path.is_root() || place.path.as_str() == SKILLS;
         if files.is_empty() && directories.is_empty() && !always_there {
             return Err(place.missing());
@@ -421,7 +432,7 @@ impl Workspace {
             true => format!("agents/{}/", place.agent),
             false => format!("{own}/"),
         };
-        Ok(Found::Directory {
+        Ok(WorkspaceEntry::Directory {
             files: files.into_iter().collect(),
             directories: directories.into_iter().collect(),
             taint: self.provenance.taint_below(ObjectKind::File, &below),
@@ -429,7 +440,11 @@ impl Workspace {
     }
 }
 
-async fn get(blobs: &Blobs, place: &Place, key: &Key) -> Result<Option<GetResult>, ToolError> {
+async fn get(
+    blobs: &Blobs,
+    place: &WorkspacePath,
+    key: &Key,
+) -> Result<Option<GetResult>, ToolError> {
     match blobs.get(key).await {
         Ok(found) => Ok(Some(found)),
         Err(object_store::Error::NotFound { .. }) => Ok(None),
@@ -437,10 +452,10 @@ async fn get(blobs: &Blobs, place: &Place, key: &Key) -> Result<Option<GetResult
     }
 }
 
-/// Files and directories directly under `prefix`, written as paths from the workspace root.
+/// Files and directories directly under `prefix`, as paths from the workspace root.
 async fn entries(
     blobs: &Blobs,
-    place: &Place,
+    place: &WorkspacePath,
     prefix: &Key,
 ) -> Result<(BTreeSet<String>, BTreeSet<String>), ToolError> {
     let listed = blobs.list_with_delimiter(Some(prefix)).await;
@@ -464,15 +479,15 @@ async fn entries(
     Ok((files, directories))
 }
 
-/// A path that was asked for, parsed.
-struct Place {
+/// A parsed path.
+struct WorkspacePath {
     agent: AgentId,
     asked: String,
     path: RelPath,
     means_directory: bool,
 }
 
-impl Place {
+impl WorkspacePath {
     fn parse(agent: &AgentId, asked: &str) -> Result<Self, ToolError> {
         let means_directory = asked.is_empty() || asked.ends_with('/');
         let relative = if asked == "/" { "" } else { asked };
@@ -512,7 +527,7 @@ impl Place {
         Key::parse(key).map_err(|e| self.refused(e))
     }
 
-    /// Where a global skill would stand, for paths below `skills/`.
+    /// The key of the global skill, for paths below `skills/`.
     fn global_key(&self) -> Result<Option<Key>, ToolError> {
         if !self.is_skill() || self.path.as_str() == SKILLS {
             return Ok(None);
@@ -527,10 +542,10 @@ impl Place {
         ToolError::not_found(format!("file not found: {}", self.asked)).hint(hint)
     }
 
-    /// Somebody wrote or deleted it since it was looked at.
+    /// The error for a file that changed since the caller read it.
     fn not_as_seen(&self, there: bool, seen: &str) -> ToolError {
         let (what, hint) = match (there, seen.is_empty()) {
-            (true, true) => ("is there already", "open it, or choose another name"),
+            (true, true) => ("already exists", "open it, or choose another name"),
             (true, false) => ("changed since it was read", "read it again"),
             (false, _) => (
                 "was deleted since it was read",
@@ -557,7 +572,7 @@ impl Place {
                 let refused = ToolError::from(StoreError::from(error));
                 match refused.code {
                     ErrorCode::StorageFull | ErrorCode::BudgetExceeded => {
-                        refused.hint(format!("{} is unchanged", self.asked))
+                        refused.hint(format!("{} was not changed", self.asked))
                     }
                     _ => {
                         let message = format!("{}: {}", self.asked, refused.message);
@@ -569,8 +584,8 @@ impl Place {
     }
 }
 
-/// The one spelling of a `path` argument: no `.` and no doubled slashes. What is no path is left
-/// as it is, for the tool to refuse.
+/// Normalises a `path` argument: no `.` and no doubled slashes. An invalid path is left for the
+/// tool to reject.
 pub fn canonical_path(mut arguments: Value) -> Value {
     if let Some(Value::String(path)) = arguments.get_mut("path")
         && path != "/"
@@ -590,7 +605,7 @@ pub fn canonical_path(mut arguments: Value) -> Value {
     arguments
 }
 
-/// The content type a file gets, from its extension.
+/// The content type by extension.
 pub fn content_type(path: &RelPath) -> &'static str {
     match path.extension() {
         Some("md") => "text/markdown",

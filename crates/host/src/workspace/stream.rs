@@ -1,4 +1,4 @@
-//! Files of a workspace too large to be held: read and written piece by piece.
+//! Streaming access to workspace files that are too large for memory.
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::BoxStream;
@@ -6,42 +6,42 @@ use manyhands_core::{AgentId, ToolError};
 use object_store::path::Path as Key;
 use object_store::{Attribute, AttributeValue, MultipartUpload, ObjectMeta, PutMultipartOptions};
 
-use super::{Author, Place, Workspace, content_type, get};
+use super::{Author, Workspace, WorkspacePath, content_type, get};
 
-/// What is written at a time: the least that every store takes as a part.
+/// The size of an uploaded part: the minimum of every object store.
 const PART: usize = 5 * 1024 * 1024;
 
-/// A file that is being read.
-pub struct Opened {
+/// A file opened for reading.
+pub struct OpenFile {
     /// Its size in bytes.
     pub size: u64,
     /// Changes when the file does.
     pub version: String,
-    /// Its bytes, in pieces.
+    /// Its bytes as a stream.
     pub bytes: BoxStream<'static, object_store::Result<Bytes>>,
-    place: Place,
+    place: WorkspacePath,
 }
 
-impl Opened {
-    /// The error of a piece that could not be read.
+impl OpenFile {
+    /// The error for bytes that could not be read.
     pub fn failed(&self, error: object_store::Error) -> ToolError {
         self.place.failed(error)
     }
 }
 
-/// A file that is being written. Nobody sees it before it is finished.
+/// A file being written; invisible until it is finished.
 pub struct Upload {
     workspace: Workspace,
     author: Author,
     upload: Box<dyn MultipartUpload>,
     part: BytesMut,
-    place: Place,
+    place: WorkspacePath,
 }
 
 impl Workspace {
     /// Opens a file for reading, the agent's own or a global skill.
-    pub async fn open(&self, agent: &AgentId, path: &str) -> Result<Opened, ToolError> {
-        let place = Place::of_file(&self.tree(agent), path)?;
+    pub async fn open(&self, agent: &AgentId, path: &str) -> Result<OpenFile, ToolError> {
+        let place = WorkspacePath::of_file(&self.tree(agent), path)?;
         let own = place.own_key()?;
         let mut found = get(&self.own(&place)?, &place, &own).await?;
         if found.is_none()
@@ -59,7 +59,7 @@ impl Workspace {
             ..
         } = found.meta.clone();
         let version = e_tag.unwrap_or_else(|| last_modified.timestamp_millis().to_string());
-        Ok(Opened {
+        Ok(OpenFile {
             size,
             version,
             bytes: found.into_stream(),
@@ -67,7 +67,7 @@ impl Workspace {
         })
     }
 
-    /// Begins a file of the agent's own tree.
+    /// Starts writing a file of the agent's own tree.
     pub async fn begin(
         &self,
         agent: &AgentId,
@@ -75,8 +75,8 @@ impl Workspace {
         mime: Option<&str>,
         author: Author,
     ) -> Result<Upload, ToolError> {
-        let place = Place::of_file(&self.tree(agent), path)?;
-        // Said before the first piece comes, not after the last.
+        let place = WorkspacePath::of_file(&self.tree(agent), path)?;
+        // Checked before the first byte arrives, not after the last.
         if let Some(refusal) = self.not_a_file(&place).await {
             return Err(refusal);
         }
@@ -112,11 +112,12 @@ impl Upload {
         put.map_err(|e| self.place.failed(e))
     }
 
-    /// Puts the file in its place.
+    /// Moves the file into place.
     pub async fn finish(mut self) -> Result<(), ToolError> {
         if !self.part.is_empty() {
             self.put_part().await?;
         }
+        // Marked before the file becomes visible, and cleared only after: see `Workspace::write`.
         self.workspace.mark(&self.place, &self.author).await?;
         let finished = self.upload.complete().await;
         finished.map_err(|e| self.place.failed(e))?;
@@ -124,10 +125,10 @@ impl Upload {
         Ok(())
     }
 
-    /// Throws away what has come.
+    /// Discards the upload.
     pub async fn abandon(mut self) {
         if let Err(error) = self.upload.abort().await {
-            tracing::warn!(%error, "a part of a file could not be removed");
+            tracing::warn!(event = "partial_upload_cleanup_failed", %error, "failed to remove a partial upload");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_agent_services::job_delivery::{Deliver, Delivered, Target};
+use manyhands_agent_services::job_delivery::{Deliver, DeliveryTarget, JobDelivery};
 use manyhands_core::{Clock, Ids, ManualClock, OsEntropy, Timestamp, ToolError};
 use manyhands_host::LiveSettings;
 use manyhands_llm::Message;
@@ -64,7 +64,12 @@ struct Postman {
 
 #[async_trait]
 impl Deliver for Postman {
-    async fn deliver(&self, _: Target, text: &str, key: &str) -> Result<Delivered, ToolError> {
+    async fn deliver(
+        &self,
+        _: DeliveryTarget,
+        text: &str,
+        key: &str,
+    ) -> Result<JobDelivery, ToolError> {
         self.fuse.now(); // dead before it is on its way
         let before = self
             .world
@@ -73,7 +78,7 @@ impl Deliver for Postman {
             .insert(key.to_owned(), text.to_owned());
         assert!(before.is_none_or(|before| before == text), "other words");
         self.fuse.now(); // dead after it, before anybody knows
-        Ok(Delivered::To("the chat".to_owned()))
+        Ok(JobDelivery::To("the chat".to_owned()))
     }
 }
 

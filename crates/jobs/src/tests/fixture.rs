@@ -9,8 +9,8 @@ use manyhands_agent::{
     AgentEnv, AgentSettings, LocalTime, MindParts, Minds, ModelClient, Origin, SkillNote,
     TurnLimits,
 };
-use manyhands_agent_services::Kin;
-use manyhands_agent_services::job_delivery::{Deliver, Delivered, Target};
+use manyhands_agent_services::SpawnedAgents;
+use manyhands_agent_services::job_delivery::{Deliver, DeliveryTarget, JobDelivery};
 use manyhands_config::Settings;
 use manyhands_core::{
     AgentId, CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, ManualClock, OsEntropy,
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Asker, Cron, CronParts, JobInput};
+use crate::{JobInput, JobRequester, JobScheduler, JobSchedulerParts};
 
 /// 2026-11-15 13:00 in UTC, a Sunday.
 pub(super) const START: Timestamp = Timestamp(1_794_747_600_000);
@@ -184,19 +184,24 @@ impl AgentEnv for TestHouse {
 /// A postman who notes what he was given, and knows one chat.
 #[derive(Default)]
 pub(super) struct Postman {
-    pub(super) given: Mutex<Vec<(Target, String, String)>>,
+    pub(super) given: Mutex<Vec<(DeliveryTarget, String, String)>>,
     pub(super) has_chat: Mutex<bool>,
 }
 
 #[async_trait]
 impl Deliver for Postman {
-    async fn deliver(&self, target: Target, text: &str, key: &str) -> Result<Delivered, ToolError> {
+    async fn deliver(
+        &self,
+        target: DeliveryTarget,
+        text: &str,
+        key: &str,
+    ) -> Result<JobDelivery, ToolError> {
         if !*self.has_chat.lock().unwrap() {
-            return Ok(Delivered::NoChat);
+            return Ok(JobDelivery::NoChat);
         }
         let given = (target, text.to_owned(), key.to_owned());
         self.given.lock().unwrap().push(given);
-        Ok(Delivered::To("the chat".to_owned()))
+        Ok(JobDelivery::To("the chat".to_owned()))
     }
 }
 
@@ -208,7 +213,7 @@ impl Postman {
 }
 
 pub(super) struct Stage {
-    pub(super) cron: Cron,
+    pub(super) cron: JobScheduler,
     pub(super) store: Store,
     pub(super) clock: Arc<ManualClock>,
     pub(super) model: Arc<Model>,
@@ -295,9 +300,9 @@ impl Stage {
         Self::at(home, clock, settings).await
     }
 
-    pub(super) fn asker(caller: &Caller) -> Asker<'_> {
+    pub(super) fn asker(caller: &Caller) -> JobRequester<'_> {
         static MAIN: OnceLock<AgentId> = OnceLock::new();
-        Asker {
+        JobRequester {
             caller,
             agent: MAIN.get_or_init(AgentId::main),
             origin: manyhands_agent_services::origin_of(caller),
@@ -398,7 +403,7 @@ pub(super) async fn put_together(
     model: Arc<dyn ModelClient>,
     settings: &LiveSettings,
     stopping: CancellationToken,
-) -> (Cron, Minds) {
+) -> (JobScheduler, Minds) {
     let house = TestHouse {
         model,
         stopping: stopping.clone(),
@@ -413,10 +418,10 @@ pub(super) async fn put_together(
     });
     let lock = Arc::new(OnceLock::new());
     let _ = lock.set(minds.clone());
-    let cron = Cron::new(CronParts {
+    let cron = JobScheduler::new(JobSchedulerParts {
         records: store.cron().clone(),
         minds: lock,
-        kin: Arc::new(Kin::open(store).await.unwrap()),
+        spawned_agents: Arc::new(SpawnedAgents::open(store).await.unwrap()),
         workspace: Workspace::new(store, clock.clone(), settings.clone()),
         settings: settings.clone(),
         clock,

@@ -75,7 +75,7 @@ async fn it_speaks_up_once_a_day_about_the_same_thing_and_keeps_quiet_about_noth
     assert_eq!(said, "the disk is full\n[delivered to the chat]");
     let (_, again) = beat(&stage).await;
     assert!(
-        again.ends_with("[not delivered: the same was said within a day]"),
+        again.ends_with("[not delivered: same text as within the last day]"),
         "{again}"
     );
     assert_eq!(stage.postman.texts(), ["the disk is full"]);
@@ -99,7 +99,7 @@ async fn it_looks_only_in_active_hours_unless_somebody_wants_it_to() {
     assert_eq!(next().await, evening, "the first that will happen is told");
     assert_eq!(
         beat(&stage).await,
-        (RunState::Skipped, "outside of active hours".to_owned())
+        (RunState::Skipped, "outside active hours".to_owned())
     );
     let forced = stage
         .cron

@@ -133,7 +133,7 @@ async fn a_task_that_takes_too_long_is_stopped() {
     stage.settled(&job).await;
     let runs = stage.runs(&job).await;
     let error = runs[0].error.as_deref().unwrap();
-    assert_eq!(error, "it took longer than timeoutSeconds (1 s)");
+    assert_eq!(error, "timed out after timeoutSeconds (1 s)");
     stage
         .until(async || (stage.minds.busy_count() == 0).then_some(()))
         .await;
@@ -182,7 +182,7 @@ async fn a_run_that_goes_on_makes_the_next_one_a_visible_skip() {
     assert_eq!((runs[1].state, runs[1].amount), (RunState::Skipped, 2));
     let why = runs[1].error.as_deref().unwrap();
     assert!(
-        why.starts_with("skipped: the run before was still going on (2 runs"),
+        why.starts_with("skipped: the previous run was still running (2 runs"),
         "{why}"
     );
     let job = stage.store.cron().get(&job).await.unwrap().unwrap();
@@ -325,7 +325,10 @@ async fn an_event_that_is_forced_from_its_own_session_is_not_waited_for() {
         .cron
         .run(&asker, RunMode::Force, Some(&job), &[])
         .await;
-    assert_eq!(again.unwrap()[0].error.as_deref(), Some("it runs already"));
+    assert_eq!(
+        again.unwrap()[0].error.as_deref(),
+        Some("it is already running")
+    );
     stage
         .until(async || (!stage.model.asked.lock().unwrap().is_empty()).then_some(()))
         .await;
@@ -433,7 +436,7 @@ async fn there_are_no_more_jobs_than_the_settings_say() {
         stage.every(60, json!({})).await;
     }
     let full = stage.try_add(soon(task("look"))).await.unwrap_err();
-    assert!(full.message.contains("2 jobs already"), "{}", full.message);
+    assert!(full.message.contains("(limit 2)"), "{}", full.message);
     stage.stop().await;
 }
 

@@ -47,7 +47,7 @@ async fn what_was_missed_can_be_seen() {
     let runs = stage.runs(&job).await;
     let why = runs[0].error.as_deref().unwrap();
     assert!(
-        why.starts_with("missed: nothing ran jobs then (5 runs from 2026-11-15T14:00:00Z"),
+        why.starts_with("missed: the scheduler was not running (5 runs from 2026-11-15T14:00:00Z"),
         "{why}"
     );
     let shown = stage.store.cron().get(&job).await.unwrap().unwrap();

@@ -112,11 +112,11 @@ mod tests {
     fn a_skill_is_told_with_why_it_is_not_used() {
         let skill = json!({
             "name": "deploy", "description": "ships", "location": "skills/deploy/SKILL.md", "enabled": true,
-            "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine can do: shell.exec"],
+            "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine has: shell.exec"],
             "requirements": { "capabilities": ["shell.exec"] }, "text": "# Deploy\n",
         });
         let expect = "deploy (unavailable)\n  about     ships\n  location  skills/deploy/SKILL.md\n  \
-            requires  shell.exec\n  problem   no connected machine can do: shell.exec\n\n# Deploy";
+            requires  shell.exec\n  problem   no connected machine has: shell.exec\n\n# Deploy";
         assert_eq!(about(&skill), expect);
         assert_eq!(
             state(&json!({ "enabled": false, "eligible": false })),

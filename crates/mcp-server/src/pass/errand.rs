@@ -176,7 +176,7 @@ impl Errand {
         let account = self
             .gateway
             .servers
-            .desk()
+            .accounts()
             .choose(service, &agent, None)
             .map_err(fault)?;
         let answers: Arc<dyn Answers> = Arc::new(Heard(voice.clone()));

@@ -10,7 +10,7 @@ use manyhands_store::{NewOutbound, OutboxState};
 use super::fixture::{
     Model, Stage, account, calm, damaged, direct, heard_in_sessions, open_to_all, until,
 };
-use crate::say::Words;
+use crate::say::OutgoingText;
 
 #[tokio::test]
 async fn an_event_that_cannot_be_read_is_laid_aside_and_others_go_on() {
@@ -155,7 +155,7 @@ async fn a_thousand_chats_are_answered_a_few_at_a_time() {
     for number in 0..CHATS {
         let place = ChatRef::dm("line", "default", format!("U{number:032x}"));
         let key = format!("word-{number}");
-        let words = Words::new(&place, &key, &key);
+        let words = OutgoingText::new(&place, &key, &key);
         rows.extend(stage.chats.rows(words).unwrap());
     }
     // One that cannot be read stands in nobody's way.

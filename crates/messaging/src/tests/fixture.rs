@@ -23,7 +23,7 @@ use manyhands_core::{
 };
 use manyhands_guard::Redactor;
 use manyhands_host::LiveSettings;
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::machine::{Host, HostParts};
 use manyhands_host::web::Web;
 use manyhands_llm::{
@@ -282,7 +282,7 @@ impl Stage {
             store: &store,
             settings: live.clone(),
             web: Web::new(&live, host.clone(), store.vault().clone()),
-            shelf: Shelf::new(&store, live.clone(), redactor, clock.clone()),
+            artifacts: ArtifactStore::new(&store, live.clone(), redactor, clock.clone()),
             people: People::new(host.state().jail(), clock.clone(), ids.clone()),
             minds: lock.clone(),
             clock: clock.clone(),

@@ -189,10 +189,10 @@ async fn a_channel_that_panics_while_it_listens_listens_again() {
     let stage = Stage::new(&home.path().join("home"), settings.clone()).await;
     let shaky = Shaky::over("nothing");
     let (chats, channel): (_, Arc<dyn Channel>) = (stage.chats.clone(), shaky.clone());
-    let line = Arc::new(chats.line(ChannelAccount::default(), &settings));
-    let stop = line.stop.clone();
+    let running = Arc::new(chats.new_account(ChannelAccount::default(), &settings));
+    let stop = running.stop.clone();
     let listening =
-        tokio::spawn(async move { chats.listen("line", "default", &channel, &line).await });
+        tokio::spawn(async move { chats.listen("line", "default", &channel, &running).await });
     until("it listens", async || shaky.listens.load(SeqCst)).await;
     assert_eq!(shaky.listened.load(SeqCst), 2);
     stop.cancel();

@@ -1,4 +1,4 @@
-//! Where a file goes.
+//! Destinations of a transfer.
 
 use std::sync::Arc;
 
@@ -11,43 +11,43 @@ use tokio::sync::mpsc;
 
 use super::source::named;
 use super::{Meta, hex};
-use crate::node::{FromNode, Given, Node};
+use crate::node::{ConnectedNode, FromNode, TransferClaim};
 use crate::tool::failure;
 
-/// Where a file goes.
+/// The destination of a file.
 pub(super) enum Destination {
     Node(NodeDestination),
     Workspace(Box<WorkspaceDestination>),
 }
 
-/// A file of a node.
+/// A file on a node.
 pub(super) struct NodeDestination {
     id: u32,
-    node: Arc<Node>,
+    node: Arc<ConnectedNode>,
     path: String,
     said: mpsc::Receiver<FromNode>,
-    /// How much was sent, and how much whoever asks was told to be taken.
+    /// Bytes sent, and bytes reported as stored.
     sent: u64,
     told: u64,
-    /// The node still has to be told how it ends.
+    /// Whether the node still has to be told how the transfer ended.
     open: bool,
-    _given: Given,
+    _given: TransferClaim,
 }
 
 impl Drop for NodeDestination {
     fn drop(&mut self) {
-        self.call_off(true);
+        self.abort(true);
     }
 }
 
-/// A file of a workspace.
+/// A file in a workspace.
 pub(super) struct WorkspaceDestination {
     workspace: Workspace,
     agent: AgentId,
     path: String,
     author: Author,
     upload: Option<Upload>,
-    /// Which file in which state has come so far.
+    /// The resume key of what has arrived so far.
     resume: Option<String>,
     hasher: Sha256,
     written: u64,
@@ -55,7 +55,7 @@ pub(super) struct WorkspaceDestination {
 }
 
 impl Destination {
-    pub(super) fn node(id: u32, node: Arc<Node>, path: &str) -> Self {
+    pub(super) fn node(id: u32, node: Arc<ConnectedNode>, path: &str) -> Self {
         let (said, given) = node.give_transfer(id);
         Self::Node(NodeDestination {
             id,
@@ -88,12 +88,12 @@ impl Destination {
         }))
     }
 
-    /// Whether its connection is no more.
+    /// Returns whether its connection is lost.
     pub(super) fn is_gone(&self) -> bool {
         matches!(self, Self::Node(to) if to.node.gone().is_cancelled())
     }
 
-    /// Offers the file: how many bytes of it are there already.
+    /// Offers the file and returns how many bytes of it are already there.
     pub(super) async fn offer(
         &mut self,
         meta: &Meta,
@@ -105,7 +105,7 @@ impl Destination {
         }
     }
 
-    /// Hands over a piece.
+    /// Sends a piece.
     pub(super) async fn put(&mut self, frame: Bytes) -> Result<(), ToolError> {
         match self {
             Self::Node(to) => {
@@ -116,7 +116,7 @@ impl Destination {
         }
     }
 
-    /// Waits until more of the file is taken than was told before, and tells how much.
+    /// Waits until more bytes are stored than reported before, and returns how many.
     pub(super) async fn taken(&mut self) -> Result<u64, ToolError> {
         match self {
             Self::Node(to) => to.taken().await,
@@ -128,7 +128,7 @@ impl Destination {
         }
     }
 
-    /// Everything has come: puts the file in its place if its hash is right, and tells its size.
+    /// Completes the file: moves it into place if its hash is right, and returns its size.
     pub(super) async fn finish(&mut self, sha256: Option<&str>) -> Result<u64, ToolError> {
         match self {
             Self::Node(to) => to.finish(sha256).await,
@@ -136,15 +136,15 @@ impl Destination {
         }
     }
 
-    /// Nothing more comes, and what has come is of no use.
-    pub(super) async fn call_off(&mut self) {
+    /// Cancels the transfer and discards what arrived.
+    pub(super) async fn abort(&mut self) {
         match self {
-            Self::Node(to) => to.call_off(false),
+            Self::Node(to) => to.abort(false),
             Self::Workspace(to) => to.abandon().await,
         }
     }
 
-    /// The file is in its place.
+    /// Marks the transfer as complete.
     pub(super) fn done(&mut self) {
         if let Self::Node(to) = self {
             to.open = false;
@@ -188,7 +188,7 @@ impl NodeDestination {
 
     async fn taken(&mut self) -> Result<u64, ToolError> {
         if !self.node.is_checked() && self.sent > self.told {
-            // It does not say; what its socket took is taken.
+            // An older node reports nothing; what its socket accepted counts as stored.
             self.told = self.sent;
             return Ok(self.sent);
         }
@@ -228,7 +228,7 @@ impl NodeDestination {
         }
     }
 
-    fn call_off(&mut self, keep: bool) {
+    fn abort(&mut self, keep: bool) {
         if std::mem::take(&mut self.open) && self.node.is_checked() {
             self.node.mention(&TransferCancelEvent {
                 transfer_id: self.id,
@@ -238,7 +238,10 @@ impl NodeDestination {
     }
 
     fn out_of_turn(&self) -> ToolError {
-        let message = format!("node {} answered out of turn", self.node.id());
+        let message = format!(
+            "protocol error: unexpected message from node {}",
+            self.node.id()
+        );
         ToolError::new(ErrorCode::Failed, message)
     }
 }
@@ -272,7 +275,8 @@ impl WorkspaceDestination {
     async fn finish(&mut self, sha256: Option<&str>) -> Result<u64, ToolError> {
         let counted = hex(&std::mem::take(&mut self.hasher).finalize());
         if sha256.is_some_and(|expected| expected != counted) {
-            let message = "what came is not what was sent: the hashes differ";
+            // Left unfinished, so that a damaged file never appears under its name.
+            let message = "checksum mismatch: the received data differs from what was sent";
             return Err(ToolError::new(ErrorCode::Conflict, message)
                 .hint("nothing was written; call again"));
         }
@@ -290,7 +294,7 @@ impl WorkspaceDestination {
     }
 }
 
-/// The frame under another transfer's id. Nobody else holds it, so nothing is copied.
+/// The frame with another transfer id. The buffer has no other owner, so nothing is copied.
 fn readdressed(frame: Bytes, id: u32) -> Bytes {
     let mut frame = frame
         .try_into_mut()

@@ -1,4 +1,4 @@
-//! The two ends of a transfer as they are written: `laptop:/a/b` and `gsv:notes/a.md`.
+//! The two ends of a transfer in text form: `laptop:/a/b` and `gsv:notes/a.md`.
 
 use std::fmt;
 
@@ -9,23 +9,23 @@ use crate::plain_path;
 
 /// One end of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
-    /// A file of a node.
+pub enum TransferEnd {
+    /// A file on a node.
     Node {
-        /// Which node.
+        /// The node.
         id: NodeId,
-        /// Where there.
+        /// The path there.
         path: String,
     },
-    /// A file of the calling agent's workspace.
+    /// A file in the calling agent's workspace.
     Workspace {
-        /// Where there.
+        /// The path there.
         path: String,
     },
 }
 
-impl End {
-    /// Reads the parameter called `name`.
+impl TransferEnd {
+    /// Parses the parameter called `name`.
     pub fn parse(name: &str, text: &str) -> Result<Self, ToolError> {
         let wrong = |why: &str| {
             let form = "write {nodeId}:/path/to/file for a file of a node, or gsv:path/to/file for one of the workspace";
@@ -49,9 +49,9 @@ impl End {
     }
 }
 
-impl End {
-    /// What `gsv:workspace/PATH` means: the spec text writes a file of the workspace so. `None` for
-    /// ends that are written otherwise.
+impl TransferEnd {
+    /// The meaning of `gsv:workspace/PATH`, the form that the spec uses for workspace files. `None`
+    /// for other forms.
     pub fn without_workspace(&self) -> Option<Self> {
         let Self::Workspace { path } = self else {
             return None;
@@ -62,7 +62,7 @@ impl End {
         })
     }
 
-    /// The one spelling of an end, so that rules see the file that will be used.
+    /// The canonical spelling, so that rules see the file that will be used.
     pub fn canonical(self) -> Self {
         match self {
             Self::Workspace { path } => Self::Workspace {
@@ -76,7 +76,7 @@ impl End {
     }
 }
 
-impl fmt::Display for End {
+impl fmt::Display for TransferEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Node { id, path } => write!(f, "{id}:{path}"),
@@ -97,12 +97,15 @@ mod tests {
             "gsv:memory/a.md",
             "a:b:c",
         ] {
-            assert_eq!(End::parse("source", text).unwrap().to_string(), text);
+            assert_eq!(
+                TransferEnd::parse("source", text).unwrap().to_string(),
+                text
+            );
         }
-        let gsv = End::parse("source", "gsv:a").unwrap();
+        let gsv = TransferEnd::parse("source", "gsv:a").unwrap();
         assert_eq!(
             gsv,
-            End::Workspace {
+            TransferEnd::Workspace {
                 path: "a".to_owned()
             }
         );
@@ -122,7 +125,7 @@ mod tests {
             "tool:/a",
             "x:\0",
         ] {
-            let error = End::parse("destination", text).unwrap_err();
+            let error = TransferEnd::parse("destination", text).unwrap_err();
             assert_eq!(error.problems[0].parameter, "destination", "{text}");
             assert!(error.message.contains("{nodeId}:/path/to/file"), "{text}");
         }

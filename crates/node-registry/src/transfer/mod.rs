@@ -1,9 +1,10 @@
-//! Files on their way: between nodes, and between a node and a workspace.
+//! File transfers between nodes, and between a node and a workspace.
 //!
-//! The gateway asks the source what the file is, offers it to the destination, and carries the
-//! pieces over: as many as the destination has taken, plus one window. A connection that breaks
-//! is waited for, and the transfer goes on from where the destination has it. What it will be
-//! called appears only when all of it has come and its hash is right.
+//! The gateway asks the source for metadata, offers the file to the destination and relays the
+//! pieces: never more than what the destination has stored plus one window, so memory use does not
+//! depend on how slow an end is. If a connection breaks, the transfer waits for it and continues
+//! where the destination stopped. The file appears under its name only when all of it has arrived
+//! and its hash is right.
 
 mod destination;
 mod end;
@@ -22,22 +23,22 @@ use tokio::time::{Instant, timeout};
 
 use super::Nodes;
 use destination::{Destination, WorkspaceDestination};
-use source::{Piece, Source};
+use source::{SourcePiece, TransferSource};
 
-pub use end::End;
+pub use end::TransferEnd;
 
-/// How long a node that went may take to come back.
+/// How long to wait for a disconnected node.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
-/// How long a transfer may stand still.
+/// How long a transfer may make no progress.
 const STALLED: Duration = Duration::from_secs(60);
-/// How many transfers may run at once.
+/// The most transfers at once.
 const MAX_TRANSFERS: usize = 64;
-/// How often a connection may break without a byte having come since the last time.
+/// How often a connection may break without a byte of progress in between.
 const MAX_CUTS: u32 = 10;
-/// How often whoever waits is told how far it is.
+/// The interval of progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// Carries files.
+/// Runs file transfers.
 #[derive(Clone)]
 pub struct Transfers {
     nodes: Arc<Nodes>,
@@ -46,7 +47,7 @@ pub struct Transfers {
     next: Arc<AtomicU32>,
 }
 
-/// A file that arrived.
+/// A completed transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transferred {
     /// Its size.
@@ -55,11 +56,11 @@ pub struct Transferred {
     pub mime: Option<String>,
     /// Its hash, in hex.
     pub sha256: Option<String>,
-    /// How often it was taken up again.
+    /// How often it was resumed.
     pub resumed: u32,
 }
 
-/// What the file is that goes.
+/// Metadata of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Meta {
     size: u64,
@@ -67,15 +68,15 @@ struct Meta {
     version: Option<String>,
 }
 
-/// Why an attempt ended without the file.
-enum Broken {
-    /// A connection broke; so many bytes had come.
+/// Why an attempt failed.
+enum AttemptError {
+    /// A connection was lost after so many bytes.
     Cut { error: ToolError, came: u64 },
-    /// It cannot be done.
+    /// A permanent error.
     Failed(ToolError),
 }
 
-impl From<ToolError> for Broken {
+impl From<ToolError> for AttemptError {
     fn from(error: ToolError) -> Self {
         Self::Failed(error)
     }
@@ -92,23 +93,23 @@ impl Transfers {
         }
     }
 
-    /// Who writes the file at its destination: with what they have read, and what the file is. A file
-    /// of a node is text from outside, unless the owner copies it by hand.
-    fn author(&self, from: &End, context: &CallContext) -> Author {
+    /// The author of the written file, with the taint of what they read and of the file itself. A
+    /// file of a node is untrusted text, unless the owner copies it by hand.
+    fn author(&self, from: &TransferEnd, context: &CallContext) -> Author {
         let author = Author::of(context);
         match from {
-            End::Workspace { path } => {
+            TransferEnd::Workspace { path } => {
                 author.copying(&self.workspace.taint_of(&context.agent, path))
             }
-            End::Node { .. } if context.caller.actor.is_none() => author,
-            End::Node { .. } => author.copying(&Taint::by(from.to_string())),
+            TransferEnd::Node { .. } if context.caller.actor.is_none() => author,
+            TransferEnd::Node { .. } => author.copying(&Taint::by(from.to_string())),
         }
     }
 
-    /// The end that is meant: `gsv:workspace/PATH` is `PATH` of the workspace, as the spec text writes it,
-    /// unless a file really stands at `workspace/PATH`.
-    pub async fn meant(&self, end: End, agent: &AgentId) -> End {
-        let (End::Workspace { path }, Some(below)) = (&end, end.without_workspace()) else {
+    /// Resolves `gsv:workspace/PATH` to `PATH` of the workspace, the form the spec uses, unless a
+    /// file really exists at `workspace/PATH`.
+    pub async fn meant(&self, end: TransferEnd, agent: &AgentId) -> TransferEnd {
+        let (TransferEnd::Workspace { path }, Some(below)) = (&end, end.without_workspace()) else {
             return end;
         };
         match self.workspace.has_file(agent, path).await {
@@ -117,18 +118,19 @@ impl Transfers {
         }
     }
 
-    /// Carries a file from one end to the other, and answers when it is there.
+    /// Transfers a file and returns when it is in place.
     pub async fn run(
         &self,
-        from: &End,
-        to: &End,
+        from: &TransferEnd,
+        to: &TransferEnd,
         context: &CallContext,
     ) -> Result<Transferred, ToolError> {
         let Ok(_place) = self.running.try_acquire() else {
-            let message = format!("{MAX_TRANSFERS} transfers are running");
-            return Err(ToolError::new(ErrorCode::Unavailable, message).hint("wait for one to end"));
+            let message = format!("too many transfers are running (limit {MAX_TRANSFERS})");
+            return Err(ToolError::new(ErrorCode::Unavailable, message)
+                .hint("wait for one to finish, then retry"));
         };
-        let trip = Trip {
+        let trip = TransferRun {
             all: self,
             from,
             to,
@@ -140,37 +142,39 @@ impl Transfers {
             biased;
             () = context.cancel.cancelled() => {
                 Err(ToolError::new(ErrorCode::Cancelled, "the transfer was cancelled")
-                    .hint("what has come to a node is kept for a day and taken up again"))
+                    .hint("call again within a day to resume a transfer to a node"))
             }
             carried = trip.run() => carried,
         }
     }
 }
 
-/// One file from one end to the other.
-struct Trip<'a> {
+/// One transfer from one end to the other.
+struct TransferRun<'a> {
     all: &'a Transfers,
-    from: &'a End,
-    to: &'a End,
+    from: &'a TransferEnd,
+    to: &'a TransferEnd,
     agent: &'a AgentId,
     author: Author,
     progress: &'a Progress,
 }
 
-impl Trip<'_> {
+impl TransferRun<'_> {
     async fn run(&self) -> Result<Transferred, ToolError> {
         let (mut resumed, mut cuts, mut furthest, mut kept) = (0, 0, 0, None);
         loop {
             match self.attempt(&mut kept).await {
                 Ok(there) => return Ok(Transferred { resumed, ..there }),
-                Err(Broken::Failed(error)) => return Err(error),
-                Err(Broken::Cut { error, came }) => {
+                Err(AttemptError::Failed(error)) => return Err(error),
+                Err(AttemptError::Cut { error, came }) => {
+                    // Only breaks without progress count, so a large file over a bad link still
+                    // completes.
                     cuts = if came > furthest { 0 } else { cuts + 1 };
                     furthest = furthest.max(came);
                     if cuts >= MAX_CUTS {
                         return Err(error);
                     }
-                    tracing::info!(from = %self.from, to = %self.to, came, %error, "a transfer was cut off and goes on when the node is back");
+                    tracing::info!(event = "transfer_interrupted", from = %self.from, to = %self.to, bytes = came, %error, "transfer interrupted; will resume when the node reconnects");
                     self.wait_for_both(&error).await?;
                     resumed += 1;
                 }
@@ -180,10 +184,11 @@ impl Trip<'_> {
 
     /// Waits until both ends are connected.
     async fn wait_for_both(&self, lost: &ToolError) -> Result<(), ToolError> {
+        // Subscribe before looking, or a reconnect in between would go unnoticed.
         let mut changes = self.all.nodes.changes();
-        let there = |end: &End| match end {
-            End::Node { id, .. } => self.all.nodes.find(id.as_str()).is_ok(),
-            End::Workspace { .. } => true,
+        let there = |end: &TransferEnd| match end {
+            TransferEnd::Node { id, .. } => self.all.nodes.find(id.as_str()).is_ok(),
+            TransferEnd::Workspace { .. } => true,
         };
         let both = async {
             while !(there(self.from) && there(self.to)) {
@@ -196,12 +201,12 @@ impl Trip<'_> {
         waited.map_err(|_| lost.clone())
     }
 
-    /// Carries the file once. What of it has come into a workspace is `kept` for the next time.
+    /// Runs the transfer once. A partial file in a workspace is `kept` for the next attempt.
     async fn attempt(
         &self,
         kept: &mut Option<WorkspaceDestination>,
-    ) -> Result<Transferred, Broken> {
-        // Two ids, since both ends may be one node.
+    ) -> Result<Transferred, AttemptError> {
+        // Two ids, because both ends may be the same node.
         let id = self.all.next.fetch_add(2, Ordering::Relaxed);
         let mut source = self.source(id).await?;
         let mut destination = match kept.take() {
@@ -213,41 +218,41 @@ impl Trip<'_> {
         let Err(error) = carried else {
             source.done();
             destination.done();
-            return carried.map_err(Broken::Failed);
+            return carried.map_err(AttemptError::Failed);
         };
-        // What has come is of use if it can be taken up again.
+        // A partial file is worth keeping only if the transfer can be resumed.
         let cut = source.is_gone() || destination.is_gone();
-        source.call_off(cut);
+        source.abort(cut);
         if !cut {
-            destination.call_off().await;
-            return Err(Broken::Failed(error));
+            destination.abort().await;
+            return Err(AttemptError::Failed(error));
         }
         if let Destination::Workspace(destination) = destination {
             *kept = Some(*destination);
         }
-        Err(Broken::Cut { error, came })
+        Err(AttemptError::Cut { error, came })
     }
 
-    async fn source(&self, id: u32) -> Result<Source, ToolError> {
+    async fn source(&self, id: u32) -> Result<TransferSource, ToolError> {
         match self.from {
-            End::Node { id: node, path } => {
+            TransferEnd::Node { id: node, path } => {
                 let node = self.all.nodes.find(node.as_str())?;
-                Ok(Source::node(id, node, path))
+                Ok(TransferSource::node(id, node, path))
             }
-            End::Workspace { path } => {
+            TransferEnd::Workspace { path } => {
                 let workspace = &self.all.workspace;
-                Source::workspace(id, workspace, self.agent, path).await
+                TransferSource::workspace(id, workspace, self.agent, path).await
             }
         }
     }
 
     fn destination(&self, id: u32) -> Result<Destination, ToolError> {
         match self.to {
-            End::Node { id: node, path } => {
+            TransferEnd::Node { id: node, path } => {
                 let node = self.all.nodes.find(node.as_str())?;
                 Ok(Destination::node(id, node, path))
             }
-            End::Workspace { path } => {
+            TransferEnd::Workspace { path } => {
                 let workspace = &self.all.workspace;
                 let author = self.author.clone();
                 Ok(Destination::workspace(workspace, self.agent, path, author))
@@ -255,10 +260,10 @@ impl Trip<'_> {
         }
     }
 
-    /// Carries one file over. `came` is how much of it the destination has taken.
+    /// Relays one file. `came` is how many bytes the destination has stored.
     async fn carry(
         &self,
-        source: &mut Source,
+        source: &mut TransferSource,
         destination: &mut Destination,
         came: &mut u64,
     ) -> Result<Transferred, ToolError> {
@@ -275,15 +280,17 @@ impl Trip<'_> {
         let (mut sent, mut hasher) = (offset, source.must_be_hashed().then(Sha256::new));
         let sha256 = loop {
             let step = async {
+                // Flow control: at most one window is in flight. `biased` drains acknowledgements
+                // first, or a fast source would starve them.
                 let room = sent.saturating_sub(*came) < WINDOW;
                 tokio::select! {
                     biased;
-                    taken = destination.taken() => taken.map(Moved::Taken),
-                    piece = source.next(), if room => piece.map(Moved::Piece),
+                    taken = destination.taken() => taken.map(TransferStep::Taken),
+                    piece = source.next(), if room => piece.map(TransferStep::SourcePiece),
                 }
             };
             match in_time(step).await? {
-                Moved::Taken(bytes) => {
+                TransferStep::Taken(bytes) => {
                     *came = bytes.min(sent).max(*came);
                     source.taken(*came).await?;
                     if told.elapsed() >= TELL_EVERY {
@@ -291,7 +298,7 @@ impl Trip<'_> {
                         self.tell(*came, &meta);
                     }
                 }
-                Moved::Piece(Piece::Frame(frame)) => {
+                TransferStep::SourcePiece(SourcePiece::Frame(frame)) => {
                     let bytes = frame.len().saturating_sub(manyhands_wire::HEADER);
                     sent += bytes as u64;
                     if sent > meta.size {
@@ -302,19 +309,21 @@ impl Trip<'_> {
                     }
                     in_time(destination.put(frame)).await?;
                 }
-                Moved::Piece(Piece::End(sha256)) => {
+                TransferStep::SourcePiece(SourcePiece::End(sha256)) => {
                     let counted = hasher.map(|hasher| hex(&hasher.finalize()));
                     break sha256.or(counted);
                 }
             }
         };
+        // A file that shrank or grew meanwhile must not be completed: its size and hash no longer
+        // belong together.
         if sent != meta.size {
             return Err(self.changed());
         }
         let written = in_time(destination.finish(sha256.as_deref())).await?;
         if written != meta.size {
             let message = format!(
-                "{} says that {written} of {} bytes were written",
+                "{} reports {written} of {} bytes written",
                 self.to, meta.size
             );
             return Err(ToolError::new(ErrorCode::Failed, message));
@@ -341,11 +350,13 @@ impl Trip<'_> {
         ToolError::new(ErrorCode::Conflict, message).hint("nothing was written; call again")
     }
 
-    /// Names the file in its present state, where it comes from and where it goes.
+    /// A key for the file in its present state with both ends, by which an interrupted transfer is
+    /// resumed.
     fn resume_key(&self, meta: &Meta) -> Option<String> {
         let version = meta.version.as_ref()?;
         let mut hasher = Sha256::new();
         for part in [&self.from.to_string(), &self.to.to_string(), version] {
+            // Length-prefixed, so that two different sets of parts cannot hash alike.
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -355,17 +366,17 @@ impl Trip<'_> {
     }
 }
 
-enum Moved {
+enum TransferStep {
     Taken(u64),
-    Piece(Piece),
+    SourcePiece(SourcePiece),
 }
 
-/// What does not move for a minute is given up.
+/// Fails a step that makes no progress for a minute.
 async fn in_time<T>(step: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
     timeout(STALLED, step).await.unwrap_or_else(|_| {
         let message = "the transfer timed out: nothing moved for 60 seconds";
         Err(ToolError::new(ErrorCode::DeadlineExceeded, message)
-            .hint("call again: what has come is kept for a day and taken up again"))
+            .hint("call again within a day to resume"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! Where a file comes from.
+//! Sources of a transfer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_hands::local::mime_of;
-use manyhands_host::workspace::{Opened, Workspace};
+use manyhands_host::workspace::{OpenFile, Workspace};
 use manyhands_wire::{
     CHUNK, HEADER, TransferAckEvent, TransferCancelEvent, TransferSendEvent, TransferStartEvent,
 };
@@ -15,51 +15,51 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
 use super::{Meta, hex};
-use crate::node::{FromNode, Given, Node};
+use crate::node::{ConnectedNode, FromNode, TransferClaim};
 use crate::tool::failure;
 
 /// A piece of a file, or its end.
-pub(super) enum Piece {
-    /// A binary frame, header and all.
+pub(super) enum SourcePiece {
+    /// A binary frame, including its header.
     Frame(Bytes),
-    /// Everything has come, with the hash of the whole where the source knows it.
+    /// The end, with the hash of the whole file if the source knows it.
     End(Option<String>),
 }
 
-/// Where a file comes from.
-pub(super) enum Source {
+/// The source of a file.
+pub(super) enum TransferSource {
     Node(NodeSource),
     Workspace(Box<WorkspaceSource>),
 }
 
-/// A file of a node.
+/// A file on a node.
 pub(super) struct NodeSource {
     id: u32,
-    node: Arc<Node>,
+    node: Arc<ConnectedNode>,
     path: String,
     said: mpsc::Receiver<FromNode>,
-    /// The node still has to be told how it ends.
+    /// Whether the node still has to be told how the transfer ended.
     open: bool,
-    _given: Given,
+    _given: TransferClaim,
 }
 
 impl Drop for NodeSource {
     fn drop(&mut self) {
-        self.call_off(true);
+        self.abort(true);
     }
 }
 
-/// A file of a workspace.
+/// A file in a workspace.
 pub(super) struct WorkspaceSource {
     id: u32,
-    opened: Opened,
+    opened: OpenFile,
     mime: Option<&'static str>,
     hasher: Sha256,
     rest: Bytes,
 }
 
-impl Source {
-    pub(super) fn node(id: u32, node: Arc<Node>, path: &str) -> Self {
+impl TransferSource {
+    pub(super) fn node(id: u32, node: Arc<ConnectedNode>, path: &str) -> Self {
         let (said, given) = node.give_transfer(id);
         Self::Node(NodeSource {
             id,
@@ -93,12 +93,12 @@ impl Source {
         Ok(Self::Workspace(Box::new(source)))
     }
 
-    /// Whether its connection is no more.
+    /// Returns whether its connection is lost.
     pub(super) fn is_gone(&self) -> bool {
         matches!(self, Self::Node(source) if source.node.gone().is_cancelled())
     }
 
-    /// What the file is.
+    /// Returns the metadata of the file.
     pub(super) async fn meta(&mut self) -> Result<Meta, ToolError> {
         match self {
             Self::Node(source) => source.meta().await,
@@ -110,12 +110,12 @@ impl Source {
         }
     }
 
-    /// Whether nobody else counts the hash of the whole.
+    /// Returns whether the gateway has to compute the hash, because the source does not.
     pub(super) fn must_be_hashed(&self) -> bool {
         matches!(self, Self::Node(source) if !source.node.is_checked())
     }
 
-    /// Begins, at `offset`.
+    /// Starts sending at `offset`.
     pub(super) async fn start(&mut self, offset: u64) -> Result<(), ToolError> {
         match self {
             Self::Node(source) => {
@@ -129,15 +129,15 @@ impl Source {
         }
     }
 
-    /// The next piece. May be dropped and asked for again.
-    pub(super) async fn next(&mut self) -> Result<Piece, ToolError> {
+    /// Returns the next piece. Cancel safe.
+    pub(super) async fn next(&mut self) -> Result<SourcePiece, ToolError> {
         match self {
             Self::Node(source) => source.next().await,
             Self::Workspace(source) => source.next().await,
         }
     }
 
-    /// The far end has taken so much.
+    /// Reports how many bytes the destination has stored.
     pub(super) async fn taken(&mut self, bytes: u64) -> Result<(), ToolError> {
         match self {
             Self::Node(source) if source.node.is_checked() => {
@@ -151,14 +151,14 @@ impl Source {
         }
     }
 
-    /// Nothing more is wanted.
-    pub(super) fn call_off(&mut self, keep: bool) {
+    /// Cancels the transfer; `keep` says that it may be resumed.
+    pub(super) fn abort(&mut self, keep: bool) {
         if let Self::Node(source) = self {
-            source.call_off(keep);
+            source.abort(keep);
         }
     }
 
-    /// Everything came.
+    /// Marks the transfer as complete.
     pub(super) fn done(&mut self) {
         if let Self::Node(source) = self {
             source.open = false;
@@ -167,7 +167,7 @@ impl Source {
 }
 
 impl NodeSource {
-    fn call_off(&mut self, keep: bool) {
+    fn abort(&mut self, keep: bool) {
         if std::mem::take(&mut self.open) && self.node.is_checked() {
             self.node.mention(&TransferCancelEvent {
                 transfer_id: self.id,
@@ -204,28 +204,31 @@ impl NodeSource {
         })
     }
 
-    async fn next(&mut self) -> Result<Piece, ToolError> {
+    async fn next(&mut self) -> Result<SourcePiece, ToolError> {
         match self.hear().await? {
-            FromNode::Frame(frame) => Ok(Piece::Frame(frame)),
+            FromNode::Frame(frame) => Ok(SourcePiece::Frame(frame)),
             FromNode::Complete(complete) => match complete.error {
                 Some(error) => Err(failure(
                     complete.code.as_deref(),
                     format!("source: {error}"),
                 )),
-                None => Ok(Piece::End(complete.sha256)),
+                None => Ok(SourcePiece::End(complete.sha256)),
             },
             _ => Err(self.out_of_turn()),
         }
     }
 
     fn out_of_turn(&self) -> ToolError {
-        let message = format!("node {} answered out of turn", self.node.id());
+        let message = format!(
+            "protocol error: unexpected message from node {}",
+            self.node.id()
+        );
         ToolError::new(ErrorCode::Failed, message)
     }
 }
 
 impl WorkspaceSource {
-    /// The next bytes of the file, as they are read.
+    /// Reads the next bytes of the file.
     async fn read(&mut self) -> Result<Option<Bytes>, ToolError> {
         if !self.rest.is_empty() {
             return Ok(Some(std::mem::take(&mut self.rest)));
@@ -236,7 +239,7 @@ impl WorkspaceSource {
         }
     }
 
-    /// Reads over what the far end has already; it counts for the hash.
+    /// Skips what the destination already has, but includes it in the hash.
     async fn pass(&mut self, mut left: u64) -> Result<(), ToolError> {
         while left > 0 {
             let Some(mut bytes) = self.read().await? else {
@@ -250,21 +253,21 @@ impl WorkspaceSource {
         Ok(())
     }
 
-    async fn next(&mut self) -> Result<Piece, ToolError> {
+    async fn next(&mut self) -> Result<SourcePiece, ToolError> {
         let Some(mut bytes) = self.read().await? else {
             let sha256 = std::mem::take(&mut self.hasher).finalize();
-            return Ok(Piece::End(Some(hex(&sha256))));
+            return Ok(SourcePiece::End(Some(hex(&sha256))));
         };
         self.rest = bytes.split_off(bytes.len().min(CHUNK));
         self.hasher.update(&bytes);
         let mut frame = BytesMut::with_capacity(HEADER + bytes.len());
         frame.put_u32_le(self.id);
         frame.put(bytes);
-        Ok(Piece::Frame(frame.freeze()))
+        Ok(SourcePiece::Frame(frame.freeze()))
     }
 }
 
-/// The error of a workspace's file, with the parameter of this tool instead of `path`.
+/// An error of a workspace file, naming this tool's parameter instead of `path`.
 pub(super) fn named(parameter: &str, mut error: ToolError) -> ToolError {
     for problem in &mut error.problems {
         problem.parameter = parameter.to_owned();

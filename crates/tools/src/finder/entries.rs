@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use manyhands_agent_services::skills::Seen;
+use manyhands_agent_services::skills::ResolvedSkill;
 use manyhands_core::{AgentId, Catalogue, ToolSpec};
 use manyhands_discovery::{IndexEntry, ItemKind};
 use manyhands_federation::servers::address::{name_there, server_of};
@@ -123,7 +123,7 @@ impl Words {
 }
 
 impl SkillFacts {
-    pub(super) fn of(seen: Seen) -> Self {
+    pub(super) fn of(seen: ResolvedSkill) -> Self {
         let front = seen.text.trim_start_matches('\u{feff}').strip_prefix("---");
         let front = front
             .and_then(|rest| rest.split_once("\n---"))

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use manyhands_agent_services::skills::{self, Seen};
+use manyhands_agent_services::skills::{self, ResolvedSkill};
 use manyhands_core::{
     AgentId, Caller, Catalogue, ChatRef, Clock, Invoke, Question, Reach, ToolError,
 };
@@ -128,7 +128,7 @@ impl Finder {
         let (agent, caller) = (wish.agent, wish.caller);
         let skills = self.skills(agent, wish.anew).await;
         let accounts: Vec<IndexEntry> =
-            entries::accounts(&self.parts.servers.desk().of_agent(agent));
+            entries::accounts(&self.parts.servers.accounts().of_agent(agent));
         let resources: Vec<IndexEntry> = entries::resources(&self.parts.resources.of(agent).await?);
         let mut allowed: BTreeSet<String> = BTreeSet::new();
         let known = accounts.iter().chain(&resources);
@@ -220,7 +220,9 @@ impl Finder {
         let settings = self.parts.settings.current();
         let able = self.parts.nodes.abilities();
         let all = skills::look(&self.parts.workspace, agent, &settings.skills, &able).await;
-        let usable = all.into_iter().filter(|seen: &Seen| seen.status.eligible);
+        let usable = all
+            .into_iter()
+            .filter(|seen: &ResolvedSkill| seen.status.eligible);
         let skills: Arc<Vec<SkillFacts>> = Arc::new(usable.map(SkillFacts::of).collect());
         let mut held = self.skills.lock().expect("no panic while held");
         if held.len() >= MAX_AGENTS {

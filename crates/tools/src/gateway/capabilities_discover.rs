@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use manyhands_agent_services::Thinkers;
+use manyhands_agent_services::ModelRegistry;
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use manyhands_discovery::{Hit, ItemKind, SearchOutcome};
 use manyhands_host::LiveSettings;
@@ -134,7 +134,7 @@ pub struct Recommended {
 
 pub(super) struct Discover {
     pub(super) finder: Arc<Finder>,
-    pub(super) thinkers: Arc<Thinkers>,
+    pub(super) model_registry: Arc<ModelRegistry>,
     pub(super) settings: LiveSettings,
 }
 
@@ -227,7 +227,7 @@ impl Discover {
     ) -> Output {
         let catalogue = self.finder.catalogue();
         let skills = self.finder.skills(&context.agent, false).await;
-        let accounts = self.finder.servers().desk().of_agent(&context.agent);
+        let accounts = self.finder.servers().accounts().of_agent(&context.agent);
         let mut results: Vec<Recommended> = Vec::new();
         let mut services: BTreeMap<String, f32> = BTreeMap::new();
         for hit in &answer.hits {
@@ -360,7 +360,7 @@ impl Discover {
             },
             ..ModelRequest::default()
         };
-        let models = self.thinkers.now();
+        let models = self.model_registry.now();
         let reply = models
             .reply(&request, &mut |_| {}, &context.cancel)
             .await

@@ -77,7 +77,7 @@ impl TypedTool for Details {
         };
         let catalogue = self.finder.catalogue();
         let skills = self.finder.skills(&context.agent, false).await;
-        let accounts = self.finder.servers().desk().of_agent(&context.agent);
+        let accounts = self.finder.servers().accounts().of_agent(&context.agent);
         let resources = self.finder.resources().of(&context.agent).await?;
         let (mut items, mut not_found) = (Vec::new(), Vec::new());
         let mut declared: Vec<&ToolSpec> = Vec::new();

@@ -11,7 +11,7 @@ use manyhands_core::{
     Question, Reach, Taint, Tool, ToolError, ToolSpec, schema_of, schema_written,
 };
 use manyhands_federation::servers::{Servers, address, wrapped};
-use manyhands_host::artifacts::{Reader, Shelf};
+use manyhands_host::artifacts::{ArtifactReader, ArtifactStore};
 use manyhands_path::Path;
 use manyhands_script::{
     HostRequest, Fault, FaultKind, Host, Level, Limits, LogLine, Pool, Report, Run, HostError,
@@ -120,7 +120,7 @@ pub struct Scripts {
     /// The processes in which scripts run.
     pub pool: Pool,
     /// Artifacts.
-    pub shelf: Shelf,
+    pub artifacts: ArtifactStore,
     /// The catalogue of all tools.
     pub catalogue: Arc<ArcSwap<Catalogue>>,
     /// MCP servers.
@@ -214,7 +214,7 @@ impl Scripts {
         agent: &AgentId,
     ) -> Result<(), ToolError> {
         const PARAMETER: &str = "connectionSelections";
-        let accounts = self.servers.desk().of_agent(agent);
+        let accounts = self.servers.accounts().of_agent(agent);
         let services: BTreeSet<&str> = accounts.iter().map(|one| one.service.as_str()).collect();
         for (service, pcid) in selected {
             if !services.contains(service.as_str()) {
@@ -229,7 +229,7 @@ impl Scripts {
                 let message = format!("there is no service {shown:?} with connections; {known}");
                 return Err(ToolError::parameter(PARAMETER, message));
             }
-            let chosen = self.servers.desk().choose(service, agent, Some(pcid));
+            let chosen = self.servers.accounts().choose(service, agent, Some(pcid));
             chosen.map_err(|error| ToolError {
                 hint: error.hint,
                 // It names the parameter of other tools.
@@ -356,7 +356,10 @@ impl Hands {
         };
         let wanted = self.connections.get(&service).map(String::as_str);
         // A selection that is not possible is refused by the call itself.
-        if let Ok(Some(choice)) = servers.desk().choose(&service, &self.context.agent, wanted) {
+        if let Ok(Some(choice)) = servers
+            .accounts()
+            .choose(&service, &self.context.agent, wanted)
+        {
             let used = UsedConnection {
                 service,
                 pcid: choice.id.to_string(),
@@ -394,11 +397,11 @@ impl Hands {
     }
 
     async fn read(&self, identifier: &str) -> Result<Value, ToolError> {
-        let reader = Reader::from(&self.context);
+        let reader = ArtifactReader::from(&self.context);
         let chat = self.made.lock().expect("no panic while held").chat.clone();
         let record = self
             .scripts
-            .shelf
+            .artifacts
             .named(identifier, chat.as_deref(), &reader)
             .await?;
         if record.size > MAX_READ {
@@ -422,7 +425,7 @@ impl Hands {
                 .expect("no panic while held")
                 .absorb(&read);
         }
-        let text = self.scripts.shelf.text(&record, &self.end);
+        let text = self.scripts.artifacts.text(&record, &self.end);
         let content = text.await?;
         Ok(json!({
             "success": true, "content": content, "size": record.size,

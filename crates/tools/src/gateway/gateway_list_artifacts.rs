@@ -1,7 +1,7 @@
 //! `gateway_list_artifacts`
 
 use manyhands_core::{ArtifactId, CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::{Reader, Shelf};
+use manyhands_host::artifacts::{ArtifactReader, ArtifactStore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ pub struct File {
     expires: Option<String>,
 }
 
-pub(super) struct ListArtifacts(pub(super) Shelf);
+pub(super) struct ListArtifacts(pub(super) ArtifactStore);
 
 impl TypedTool for ListArtifacts {
     type Params = Params;
@@ -65,7 +65,7 @@ impl TypedTool for ListArtifacts {
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
-        let reader = Reader::from(context);
+        let reader = ArtifactReader::from(context);
         let chat = self.0.chat(&params.chat_id, &reader).await?;
         let kind = params.filter_type.unwrap_or_default().to_lowercase();
         let name = params.filter_name.unwrap_or_default().to_lowercase();

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::{FileType, KeptFile, Reader, Shelf, check_name};
+use manyhands_host::artifacts::{ArtifactReader, ArtifactStore, FileType, KeptFile, check_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ pub struct Params {
     agent_id: Option<String>,
 }
 
-pub(super) struct WriteArtifact(pub(super) Shelf);
+pub(super) struct WriteArtifact(pub(super) ArtifactStore);
 
 impl TypedTool for WriteArtifact {
     type Params = Params;
@@ -37,7 +37,7 @@ impl TypedTool for WriteArtifact {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         check_name(&params.filename, "filename")?;
         let kind = FileType::of(&params.file_type, &params.filename)?;
-        let reader = Reader::from(context);
+        let reader = ArtifactReader::from(context);
         let (chat, agent) = (params.chat_id.as_deref(), params.agent_id.as_deref());
         let bucket = self.0.bucket(chat, agent, &reader).await?;
         let whole = futures_util::stream::once(async { Ok(Bytes::from(params.content)) });

@@ -12,7 +12,7 @@ use manyhands_guard::{
     EgressError, HeaderMap, HeaderName, HeaderValue, RedactStream, Redactor, Response,
 };
 use manyhands_host::Resources;
-use manyhands_host::artifacts::{KeptFile, Reader, Shelf, check_name, mime_by_name};
+use manyhands_host::artifacts::{ArtifactReader, ArtifactStore, KeptFile, check_name, mime_by_name};
 use manyhands_host::web::Web;
 use manyhands_store::StoreError;
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ pub struct Params {
 }
 
 pub(super) struct WriteArtifactFromUrl {
-    pub(super) shelf: Shelf,
+    pub(super) artifacts: ArtifactStore,
     pub(super) web: Web,
     pub(super) resources: Resources,
 }
@@ -82,9 +82,9 @@ impl TypedTool for WriteArtifactFromUrl {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         check_name(&params.filename, "filename")?;
-        let reader = Reader::from(context);
+        let reader = ArtifactReader::from(context);
         let (chat, agent) = (params.chat_id.as_deref(), params.agent_id.as_deref());
-        let bucket = self.shelf.bucket(chat, agent, &reader).await?;
+        let bucket = self.artifacts.bucket(chat, agent, &reader).await?;
         let credentials = self.credentials(&params, &reader).await?;
         let masked = |mut error: ToolError| {
             error.message = credentials.all.text(&error.message).into_owned();
@@ -93,7 +93,7 @@ impl TypedTool for WriteArtifactFromUrl {
                 .map(|hint| credentials.all.text(&hint).into_owned());
             error
         };
-        let most = self.shelf.most();
+        let most = self.artifacts.most();
         let fetched = self
             .web
             .open(&params.source_url, credentials.headers.clone(), most);
@@ -106,11 +106,11 @@ impl TypedTool for WriteArtifactFromUrl {
         let body = kept_pieces(answer, lost);
         let body = without(body, credentials.vaulted.stream());
         let kept = self
-            .shelf
+            .artifacts
             .keep(&params.filename, &mime, bucket, &reader, body)
             .await;
         match (kept, broke.await) {
-            (Ok(kept), _) => Outcome::of(&self.shelf.said(kept)),
+            (Ok(kept), _) => Outcome::of(&self.artifacts.said(kept)),
             (Err(_), Ok(error)) => Err(masked(self.web.lost(&error, &params.source_url))),
             (Err(error), Err(_)) => Err(error.into()),
         }
@@ -121,7 +121,7 @@ impl WriteArtifactFromUrl {
     async fn credentials(
         &self,
         params: &Params,
-        reader: &Reader,
+        reader: &ArtifactReader,
     ) -> Result<Credentials, ToolError> {
         let wrong = |message: String| ToolError::parameter("authHeaders", message);
         let given = params.auth_headers.iter().flatten();

@@ -14,9 +14,9 @@ mod resources;
 
 use std::sync::Arc;
 
-use manyhands_agent_services::Thinkers;
+use manyhands_agent_services::ModelRegistry;
 use manyhands_core::{Forwarder, Tool, ToolSpec, Typed};
-use manyhands_host::artifacts::Shelf;
+use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::web::Web;
 use manyhands_host::{LiveSettings, Resources};
 use tokio::sync::Semaphore;
@@ -31,11 +31,11 @@ const JSON_READERS: usize = 2;
 
 /// What the tools of artifacts and resources stand on.
 pub struct Ground<'a> {
-    pub shelf: &'a Shelf,
+    pub artifacts: &'a ArtifactStore,
     pub resources: &'a Resources,
     pub connections: &'a Arc<dyn Connections>,
     pub web: &'a Web,
-    pub thinkers: &'a Arc<Thinkers>,
+    pub model_registry: &'a Arc<ModelRegistry>,
     pub finder: &'a Arc<Finder>,
     pub scripts: &'a Scripts,
     pub settings: &'a LiveSettings,
@@ -43,22 +43,20 @@ pub struct Ground<'a> {
 
 /// The tools for artifacts and resources.
 pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
-    let shelf = || ground.shelf.clone();
+    let artifacts = || ground.artifacts.clone();
     let mut tools: Vec<Arc<dyn Tool>> = vec![
-        Arc::new(Typed::new(gateway_write_artifact::WriteArtifact(shelf()))),
-        Arc::new(Typed::new(
-            gateway_write_artifact_from_url::WriteArtifactFromUrl {
-                shelf: shelf(),
-                web: ground.web.clone(),
-                resources: ground.resources.clone(),
-            },
-        )),
+        Arc::new(Typed::new(gateway_write_artifact::WriteArtifact(artifacts()))),
+        Arc::new(Typed::new(gateway_write_artifact_from_url::WriteArtifactFromUrl {
+            artifacts: artifacts(),
+            web: ground.web.clone(),
+            resources: ground.resources.clone(),
+        })),
         Arc::new(Typed::new(gateway_read_artifact::ReadArtifact {
-            shelf: shelf(),
-            thinkers: ground.thinkers.clone(),
+            artifacts: artifacts(),
+            model_registry: ground.model_registry.clone(),
             places: Arc::new(Semaphore::new(JSON_READERS)),
         })),
-        Arc::new(Typed::new(gateway_list_artifacts::ListArtifacts(shelf()))),
+        Arc::new(Typed::new(gateway_list_artifacts::ListArtifacts(artifacts()))),
         Arc::new(Typed::new(gateway_list_workspace::ListWorkspace {
             resources: ground.resources.clone(),
             connections: ground.connections.clone(),
@@ -67,7 +65,7 @@ pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
     let finder = || ground.finder.clone();
     tools.push(Arc::new(Typed::new(capabilities_discover::Discover {
         finder: finder(),
-        thinkers: ground.thinkers.clone(),
+        model_registry: ground.model_registry.clone(),
         settings: ground.settings.clone(),
     })));
     tools.push(Arc::new(Typed::new(capability_details::Details {

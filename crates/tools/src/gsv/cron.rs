@@ -6,7 +6,7 @@ use manyhands_core::{
     AgentId, CallContext, Catalogue, CatalogueEntry, Effects, Implied, Outcome, Problem, Taint,
     ToolError, ToolSpec, TypedTool,
 };
-use manyhands_jobs::{Asker, Cron, JobInput, RunMode};
+use manyhands_jobs::{JobInput, JobRequester, JobScheduler, RunMode};
 use manyhands_wire::{CronJob, CronRan, CronRun, CronStatusResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ pub enum Output {
     },
 }
 
-pub(super) struct CronJobs(pub(super) Cron);
+pub(super) struct CronJobs(pub(super) JobScheduler);
 
 impl Params {
     /// A parameter that the action does not know is not passed over: who gave it expects something.
@@ -221,7 +221,7 @@ impl TypedTool for CronJobs {
         params.check()?;
         let mut origin = asker(context);
         origin.place = context.place.as_deref().cloned();
-        let asker = Asker {
+        let asker = JobRequester {
             caller: &context.caller,
             agent: &context.agent,
             origin,

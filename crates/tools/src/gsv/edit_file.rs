@@ -2,7 +2,7 @@
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use manyhands_hands::{EditError, Matches};
-use manyhands_host::workspace::{Author, Source, Workspace, canonical_path};
+use manyhands_host::workspace::{Author, SkillSource, Workspace, canonical_path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub struct Output {
     edited: bool,
     /// For `skills/*`: which copy was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    resolved_source: Option<Source>,
+    resolved_source: Option<SkillSource>,
     /// For `skills/*`: the key that was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     resolved_path: Option<String>,

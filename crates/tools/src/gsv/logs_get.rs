@@ -5,7 +5,7 @@ use std::sync::Arc;
 use manyhands_core::{
     CallContext, Effects, ErrorCode, NodeId, Outcome, ToolError, ToolSpec, TypedTool,
 };
-use manyhands_node_registry::{Node, Nodes};
+use manyhands_node_registry::{ConnectedNode, Nodes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ impl TypedTool for LogsGet {
 
 impl LogsGet {
     /// The node that was named, or the only one there is.
-    fn choose(&self, named: Option<&str>) -> Result<Arc<Node>, ToolError> {
+    fn choose(&self, named: Option<&str>) -> Result<Arc<ConnectedNode>, ToolError> {
         if let Some(named) = named {
             let id = named.parse::<NodeId>();
             let id = id.map_err(|e| ToolError::parameter("nodeId", e.to_string()))?;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use manyhands_core::{Tool, ToolSpec, Typed};
 use manyhands_host::LiveSettings;
 use manyhands_host::workspace::Workspace;
-use manyhands_jobs::Cron;
+use manyhands_jobs::JobScheduler;
 use manyhands_messaging::Chats;
 use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::Transfers;
@@ -32,7 +32,7 @@ pub struct Ground<'a> {
     pub nodes: &'a Arc<Nodes>,
     pub transfers: &'a Transfers,
     pub minds: &'a MindGround,
-    pub cron: &'a Cron,
+    pub cron: &'a JobScheduler,
     pub chats: &'a Chats,
 }
 

@@ -1,7 +1,7 @@
 //! `gsv__ReadFile`
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::workspace::{Found, Source, Workspace, canonical_path};
+use manyhands_host::workspace::{SkillSource, Workspace, WorkspaceEntry, canonical_path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub enum Output {
         resolved_path: Option<String>,
         /// For `skills/*`: which copy was found.
         #[serde(skip_serializing_if = "Option::is_none")]
-        resolved_source: Option<Source>,
+        resolved_source: Option<SkillSource>,
     },
     /// A directory.
     Directory {
@@ -73,7 +73,7 @@ impl TypedTool for ReadFile {
         };
         // A file is as trusted as its author was when it was written.
         let (output, taint) = match self.0.find(&context.agent, &path).await? {
-            Found::File(file) => {
+            WorkspaceEntry::File(file) => {
                 let output = Output::File {
                     path,
                     content: file.text,
@@ -84,7 +84,7 @@ impl TypedTool for ReadFile {
                 };
                 (output, file.taint)
             }
-            Found::Directory {
+            WorkspaceEntry::Directory {
                 files,
                 directories,
                 taint,

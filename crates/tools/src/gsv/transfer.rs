@@ -8,7 +8,7 @@ use manyhands_core::{
     ToolSpec, TypedTool,
 };
 use manyhands_node_registry::Nodes;
-use manyhands_node_registry::transfer::{End, Transfers};
+use manyhands_node_registry::transfer::{TransferEnd, Transfers};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ impl TypedTool for Transfer {
     fn canonical(&self, mut arguments: Value) -> Value {
         for name in ["source", "destination"] {
             if let Some(Value::String(end)) = arguments.get_mut(name)
-                && let Ok(parsed) = End::parse(name, end)
+                && let Ok(parsed) = TransferEnd::parse(name, end)
             {
                 *end = parsed.canonical().to_string();
             }
@@ -85,7 +85,7 @@ impl TypedTool for Transfer {
 
     fn implies(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
         let end = |name: &str, way: Way| {
-            let end = End::parse(name, arguments.get(name)?.as_str()?).ok()?;
+            let end = TransferEnd::parse(name, arguments.get(name)?.as_str()?).ok()?;
             self.implied(&end, way, catalogue)
         };
         let ends = [
@@ -98,9 +98,9 @@ impl TypedTool for Transfer {
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
-        let source = End::parse("source", &params.source)?;
+        let source = TransferEnd::parse("source", &params.source)?;
         let source = self.transfers.meant(source, &context.agent).await;
-        let destination = End::parse("destination", &params.destination)?;
+        let destination = TransferEnd::parse("destination", &params.destination)?;
         let destination = self.transfers.meant(destination, &context.agent).await;
         if source == destination {
             return Err(ToolError::parameter("destination", "is the source itself"));
@@ -127,7 +127,7 @@ impl Transfer {
         let mut all = Vec::new();
         for (name, way) in [("source", Way::Reading), ("destination", Way::Writing)] {
             let end = arguments.get(name).and_then(Value::as_str);
-            let end = end.and_then(|end| End::parse(name, end).ok());
+            let end = end.and_then(|end| TransferEnd::parse(name, end).ok());
             if let Some(below) = end.and_then(|end| end.without_workspace()) {
                 other[name] = json!(below.to_string());
                 all.extend(self.implied(&below, way, catalogue));
@@ -145,11 +145,15 @@ impl Transfer {
     }
 
     /// The call that reading or writing one end amounts to.
-    fn implied(&self, end: &End, way: Way, catalogue: &Catalogue) -> Option<Implied> {
+    fn implied(&self, end: &TransferEnd, way: Way, catalogue: &Catalogue) -> Option<Implied> {
         let (names, path): (Vec<String>, &str) = match (end, way) {
-            (End::Workspace { path }, Way::Reading) => (vec!["gsv__ReadFile".to_owned()], path),
-            (End::Workspace { path }, Way::Writing) => (vec!["gsv__WriteFile".to_owned()], path),
-            (End::Node { id, path }, way) => {
+            (TransferEnd::Workspace { path }, Way::Reading) => {
+                (vec!["gsv__ReadFile".to_owned()], path)
+            }
+            (TransferEnd::Workspace { path }, Way::Writing) => {
+                (vec!["gsv__WriteFile".to_owned()], path)
+            }
+            (TransferEnd::Node { id, path }, way) => {
                 let node = self.nodes.find(id.as_str()).ok()?; // said when it runs
                 let names = match way {
                     Way::Reading => node.readers(),
@@ -167,8 +171,8 @@ impl Transfer {
     }
 
     /// Whether a node shares files in that direction at all.
-    fn shares(&self, end: &End, way: Way) -> Result<(), ToolError> {
-        let End::Node { id, .. } = end else {
+    fn shares(&self, end: &TransferEnd, way: Way) -> Result<(), ToolError> {
+        let TransferEnd::Node { id, .. } = end else {
             return Ok(());
         };
         let node = self.nodes.find(id.as_str())?;

@@ -10,7 +10,7 @@ use manyhands_core::{
     AgentId, CallContext, Effects, ErrorCode, Outcome, RunsOn, Taint, ToolError, ToolSpec,
     TypedTool,
 };
-use manyhands_host::workspace::{Author, Found};
+use manyhands_host::workspace::{Author, WorkspaceEntry};
 use manyhands_store::StoreError;
 use object_store::ObjectStoreExt as _;
 use object_store::path::Path as Key;
@@ -119,9 +119,9 @@ impl AgentSpawn {
         params: &Params,
         context: &CallContext,
     ) -> Result<Child, ToolError> {
-        let kin = &self.0.post.kin;
+        let spawned_agents = &self.0.post.spawned_agents;
         let parent = self.parent(params.parent_id.as_deref(), context)?;
-        let (above, root) = kin.place(&parent);
+        let (above, root) = spawned_agents.place(&parent);
         let depth = above + 1;
         if depth > MAX_DEPTH {
             let message =
@@ -138,14 +138,14 @@ impl AgentSpawn {
             prompt,
         } = template;
         let tools = minds.tools_for_child(&parent, &tools, context).await?;
-        let _making = kin.making().await;
+        let _making = spawned_agents.making().await;
         let now = self.0.post.clock.now();
-        if kin.living(minds, &parent, now).await >= MAX_CHILDREN {
+        if spawned_agents.living(minds, &parent, now).await >= MAX_CHILDREN {
             let message = format!("{parent} has {MAX_CHILDREN} living children already");
             return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
                 .hint("send one of them a message instead; one to whom nobody spoke for a day no longer counts"));
         }
-        if kin.names().len() >= MAX_AGENTS {
+        if spawned_agents.names().len() >= MAX_AGENTS {
             let message = format!("agents made {MAX_AGENTS} agents already");
             return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
                 .hint("the owner can remove old ones from blobs/kin and restart the gateway"));
@@ -169,8 +169,11 @@ impl AgentSpawn {
         };
         let unsaved =
             |error: StoreError| ToolError::from(error).context("failed to store the agent");
-        kin.mark(&child.id, &author, now).await.map_err(unsaved)?;
-        kin.add(child.clone()).await.map_err(unsaved)?;
+        spawned_agents
+            .mark(&child.id, &author, now)
+            .await
+            .map_err(unsaved)?;
+        spawned_agents.add(child.clone()).await.map_err(unsaved)?;
         Ok(child)
     }
 
@@ -183,7 +186,7 @@ impl AgentSpawn {
         let parent: AgentId = named.parse().map_err(|e: manyhands_core::InvalidName| {
             ToolError::parameter("parentId", e.to_string())
         })?;
-        if self.0.post.kin.is_within(&parent, own) {
+        if self.0.post.spawned_agents.is_within(&parent, own) {
             return Ok(parent);
         }
         let message = format!(
@@ -205,7 +208,7 @@ impl AgentSpawn {
         let path = format!("{FOLDER}/{name}.md");
         let own = self.0.workspace.find(&context.agent, &path).await;
         let (text, taint) = match own {
-            Ok(Found::File(file)) => (Some(file.text), file.taint),
+            Ok(WorkspaceEntry::File(file)) => (Some(file.text), file.taint),
             _ => (self.shared(&path).await?, Taint::NONE),
         };
         let built_in = template::BUILT_IN.iter().find(|(known, _)| *known == name);
@@ -244,7 +247,7 @@ impl AgentSpawn {
     /// The templates there are.
     async fn names(&self, agent: &AgentId) -> BTreeSet<String> {
         let mut files: Vec<String> = Vec::new();
-        if let Ok(Found::Directory { files: own, .. }) =
+        if let Ok(WorkspaceEntry::Directory { files: own, .. }) =
             self.0.workspace.find(agent, &format!("{FOLDER}/")).await
         {
             files.extend(own);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use manyhands_core::{CallContext, Effects, ErrorCode, Outcome, ToolError, ToolSpec, TypedTool};
 use manyhands_hands::shell::find_program;
-use manyhands_host::machine::{Command, Host, Place, SEARCH_PATH, keep, located};
+use manyhands_host::machine::{Host, ResolvedPath, SEARCH_PATH, ShellCommand, keep, located};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -117,11 +117,11 @@ impl TypedTool for ShellExec {
         let ran = self
             .0
             .run(
-                Command {
+                ShellCommand {
                     program,
                     args: args.iter().map(Into::into).collect(),
                     writable: vec![root.jail().clone()],
-                    cwd: Place { root, path },
+                    cwd: ResolvedPath { root, path },
                     env: self.0.inherit(ENVIRONMENT),
                     timeout: Duration::from_millis(timeout),
                     max_stdout: MAX_STDOUT,

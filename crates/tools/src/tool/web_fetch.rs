@@ -54,7 +54,7 @@ pub struct Output {
     content: String,
     /// Links on the page, at most 50.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    links: Vec<manyhands_host::web::Link>,
+    links: Vec<manyhands_host::web::PageLink>,
 }
 
 pub(super) struct WebFetch(pub(super) Web);

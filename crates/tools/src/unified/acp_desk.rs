@@ -18,7 +18,7 @@ use manyhands_guard::{Exit, SandboxLimits, Stdin};
 use manyhands_hands::files::{TextWriteMode, read_text, write_text};
 use manyhands_hands::shell::{Job, Started, Terms, find_program};
 use manyhands_host::machine::{
-    Host, Place, SEARCH_PATH, Syntax, blocking, file_failure, jail_failure,
+    Host, ResolvedPath, SEARCH_PATH, Syntax, blocking, file_failure, jail_failure,
 };
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -42,7 +42,7 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 pub(super) struct AcpDesk {
     name: String,
     permissions: AcpPermissions,
-    place: Place,
+    place: ResolvedPath,
     host: Host,
     minds: MindGround,
     observe: Observe,
@@ -55,7 +55,7 @@ impl AcpDesk {
     pub(super) fn new(
         name: &str,
         agent: &AcpAgent,
-        place: Place,
+        place: ResolvedPath,
         (host, minds): (Host, MindGround),
         observe: Observe,
         (context, cancel): (CallContext, CancellationToken),
@@ -112,10 +112,10 @@ impl AcpDesk {
     }
 
     /// A file below the agent's folder.
-    fn file(&self, path: PathBuf) -> Result<Place, String> {
+    fn file(&self, path: PathBuf) -> Result<ResolvedPath, String> {
         let root = &self.place.root;
         let path = root.locate(&path.to_string_lossy());
-        Ok(Place {
+        Ok(ResolvedPath {
             root: root.clone(),
             path: path.map_err(|e| e.to_string())?,
         })

@@ -15,7 +15,7 @@ use manyhands_core::{
 use manyhands_guard::{SandboxLimits, Stdin};
 use manyhands_hands::Root;
 use manyhands_hands::shell::{Job, Started, Terms, find_program};
-use manyhands_host::machine::{Host, Place, SEARCH_PATH, blocking, jail_failure, located};
+use manyhands_host::machine::{Host, ResolvedPath, SEARCH_PATH, blocking, jail_failure, located};
 use manyhands_host::web::Web;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -196,13 +196,13 @@ impl AcpSpawn {
     }
 
     /// The folder the agent works in.
-    fn place(&self, agent: &AcpAgent, cwd: Option<&str>) -> Result<Place, ToolError> {
+    fn place(&self, agent: &AcpAgent, cwd: Option<&str>) -> Result<ResolvedPath, ToolError> {
         let root = match &agent.cwd {
             None => self.host.workspace().clone(),
             Some(folder) => opened(folder, "cwd", false)?,
         };
         let path = located(root.locate(cwd.unwrap_or(".")), "cwd")?;
-        Ok(Place { root, path })
+        Ok(ResolvedPath { root, path })
     }
 
     /// What runs, in its folder and with its environment.
@@ -210,7 +210,7 @@ impl AcpSpawn {
         &self,
         name: &str,
         agent: &AcpAgent,
-        place: &Place,
+        place: &ResolvedPath,
         program: PathBuf,
     ) -> Result<Job, ToolError> {
         let here = place.clone();

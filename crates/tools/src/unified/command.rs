@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use manyhands_core::{CallContext, CutPart, ErrorCode, ToolError};
-use manyhands_host::machine::{Command, Host, keep};
+use manyhands_host::machine::{Host, ShellCommand, keep};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -105,7 +105,7 @@ pub async fn run(
     let shown = usize::try_from(line.max_output).unwrap_or(usize::MAX);
     let ran = host
         .run(
-            Command {
+            ShellCommand {
                 program: line.shell,
                 args: line.args,
                 cwd: host.directory(line.cwd)?,

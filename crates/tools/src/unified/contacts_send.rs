@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp as Instant;
 use manyhands_agent_services::People;
-use manyhands_agent_services::contact_delivery::{Delivered, Message};
+use manyhands_agent_services::contact_delivery::{ContactDelivery, ContactMessage};
 use manyhands_core::{
     CallContext, ChatRef, Effects, ErrorCode, Ids, Outcome, ToolError, ToolSpec, TypedTool, Where,
 };
@@ -74,7 +74,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     repeated: bool,
     /// What became of it.
-    delivery: Delivered,
+    delivery: ContactDelivery,
 }
 
 /// A message as it travels.
@@ -231,7 +231,7 @@ impl ContactsSend {
         hinted: bool,
         envelope: &Envelope,
         key: &str,
-    ) -> Result<Delivered, ToolError> {
+    ) -> Result<ContactDelivery, ToolError> {
         let courier = self.people.courier.get().ok_or_else(|| {
             let message = format!("no {} channel is configured", target.channel);
             ToolError::new(ErrorCode::Unavailable, message)
@@ -255,7 +255,7 @@ impl ContactsSend {
             kind: target.kind,
             ..ChatRef::dm(target.channel, account, &target.chat)
         };
-        let message = Message {
+        let message = ContactMessage {
             id: &envelope.message_id,
             text: &envelope.text,
             reply_to: envelope.reply_to.as_deref(),

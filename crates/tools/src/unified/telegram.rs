@@ -5,7 +5,7 @@ use manyhands_channels::FileKind;
 use manyhands_core::{CallContext, ChatRef, ErrorCode, Group, ToolError, ToolSpec, Where};
 use manyhands_host::artifacts::mime_by_name;
 use manyhands_host::machine::{Host, blocking, jail_failure};
-use manyhands_messaging::{Address, Chats, Delivered, NewFile, WAIT};
+use manyhands_messaging::{Address, Chats, DeliveryReport, NewFile, WAIT};
 use manyhands_store::OutboxState;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -156,7 +156,7 @@ impl Telegram {
 }
 
 /// What did not arrive is an error.
-pub(super) fn arrived(told: Delivered) -> Result<Delivered, ToolError> {
+pub(super) fn arrived(told: DeliveryReport) -> Result<DeliveryReport, ToolError> {
     match told.state {
         OutboxState::Failed => {
             let why = told

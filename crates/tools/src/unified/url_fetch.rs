@@ -6,7 +6,7 @@ use std::time::Duration;
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use manyhands_hands::web::{Decode, FetchBody, FetchMethod, FetchRequest};
 use manyhands_host::machine::Host;
-use manyhands_host::web::{Link, MAX_STORED, Web};
+use manyhands_host::web::{MAX_STORED, PageLink, Web};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -95,7 +95,7 @@ pub enum Output {
         content: String,
         /// Links on a page, at most 50.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        links: Vec<Link>,
+        links: Vec<PageLink>,
     },
     /// Where it was saved.
     Download {

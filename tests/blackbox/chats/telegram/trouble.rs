@@ -226,7 +226,7 @@ fn credentials_are_tried_before_they_are_used_and_forgotten_at_the_end() {
     let refused = stage.scene.gateway.post(path, &wrong);
     let text = refused.text();
     assert_ne!(refused.status, 200, "{text}");
-    assert!(text.contains("telegram does not let us in"), "{text}");
+    assert!(text.contains("telegram rejected the credentials"), "{text}");
     assert!(!text.contains("WRONG"), "{text}");
     assert_eq!(account()["state"], "error");
     let kept = || stage.scene.gateway.get("/api/secrets").text();

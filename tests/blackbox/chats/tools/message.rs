@@ -78,7 +78,7 @@ fn a_target_that_is_not_there_is_an_error_and_nothing_is_said() {
     let wrong = "invalid_arguments";
     for (more, code, words) in [
         (json!({}), wrong, &["to", "nobody has written"][..]),
-        (json!({ "to": "11" }), wrong, &["channel", "must be named"]),
+        (json!({ "to": "11" }), wrong, &["channel", "is required"]),
         (
             json!({ "channel": "pigeon" }),
             wrong,

@@ -15,7 +15,7 @@ use manyhands_core::{
     Question, ToolError,
 };
 use manyhands_gateway::{Gateway, Stores};
-use manyhands_host::artifacts::{KeptFile, Reader, check_name, mime_by_name};
+use manyhands_host::artifacts::{ArtifactReader, KeptFile, check_name, mime_by_name};
 use manyhands_http_common::{Answer, Asker, Refusal, answer, proved};
 use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
 use schemars::JsonSchema;
@@ -127,13 +127,13 @@ pub async fn put(
     let new = query(new)?;
     not_a_node(&admitted.caller)?;
     check_name(&new.name, "name")?;
-    let shelf = gateway.shelf();
+    let artifacts = gateway.artifacts();
     let said = request.headers().get(header::CONTENT_LENGTH);
     let said = said.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if said.is_some_and(|length| length > shelf.most()) {
+    if said.is_some_and(|length| length > artifacts.most()) {
         let message = format!(
             "the file is larger than limits.artifact_file_bytes, {} bytes",
-            shelf.most()
+            artifacts.most()
         );
         return Err(Refusal(ToolError::new(ErrorCode::TooLarge, message)));
     }
@@ -149,19 +149,21 @@ pub async fn put(
     call.deadline = Some(UPLOAD);
     let body = request.into_body().into_data_stream();
     let stored = Arc::new(OnceLock::new());
-    let (shelf, file) = (shelf.clone(), stored.clone());
+    let (artifacts, file) = (artifacts.clone(), stored.clone());
     let work = move |context: CallContext| {
         let work = async move {
-            let reader = Reader::from(&context);
-            let bucket = shelf.bucket(new.chat.as_deref(), None, &reader).await?;
+            let reader = ArtifactReader::from(&context);
+            let bucket = artifacts.bucket(new.chat.as_deref(), None, &reader).await?;
             let broken = |e: axum::Error| StoreError::Invalid {
                 what: format!("the upload broke off: {e}"),
             };
             let body = body.map_err(broken);
-            let stored = shelf.keep(&new.name, &mime, bucket, &reader, body).await;
+            let stored = artifacts
+                .keep(&new.name, &mime, bucket, &reader, body)
+                .await;
             let stored = stored?;
             let outcome = Outcome::value(json!({ "id": stored.id }));
-            let _ = file.set(shelf.said(stored)); // the work is done once
+            let _ = file.set(artifacts.said(stored)); // the work is done once
             Ok(outcome)
         };
         work.boxed()
@@ -208,7 +210,7 @@ pub async fn link(
     Path(id): Path<String>,
 ) -> Answer<ArtifactLink> {
     let record = find(&gateway, &admitted.caller, &id).await?;
-    let (url, until) = gateway.shelf().link(record.id);
+    let (url, until) = gateway.artifacts().link(record.id);
     answer(ArtifactLink {
         url,
         expires: until.rfc3339(),
@@ -272,7 +274,7 @@ pub async fn by_link(
     let Query(signed) = signed.map_err(|_| refused())?;
     let id: ArtifactId = id.parse().map_err(|_| refused())?;
     if !gateway
-        .shelf()
+        .artifacts()
         .links
         .holds(id, signed.expires, &signed.signature)
     {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_core::{ConnectionId, Pattern, Secret, ToolError};
-use manyhands_federation::servers::Draft;
+use manyhands_federation::servers::ConnectionDraft;
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
 use manyhands_store::{ConnectionKind, ConnectionRecord};
@@ -27,7 +27,7 @@ pub struct ConnectionList {
 
 /// Every account.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ConnectionList> {
-    let all = gateway.servers.desk().all();
+    let all = gateway.servers.accounts().all();
     answer(ConnectionList {
         count: all.len(),
         connections: all.to_vec(),
@@ -40,7 +40,7 @@ pub async fn show(
     _: Owner,
     Path(id): Path<String>,
 ) -> Answer<ConnectionRecord> {
-    answer(gateway.servers.desk().get(&id)?)
+    answer(gateway.servers.accounts().get(&id)?)
 }
 
 /// An account to be opened.
@@ -79,7 +79,7 @@ pub async fn add(
     let draft = draft(add.name, add.credentials, add.agents);
     let made = gateway
         .servers
-        .desk()
+        .accounts()
         .add(&add.service, ConnectionKind::Keys, draft)
         .await?;
     gateway.learn_secrets().await?;
@@ -117,7 +117,7 @@ pub async fn change(
 ) -> Answer<ConnectionRecord> {
     let change = body(change)?;
     let draft = draft(change.name, change.credentials, change.agents);
-    let changed = gateway.servers.desk().change(&id, draft).await?;
+    let changed = gateway.servers.accounts().change(&id, draft).await?;
     gateway.learn_secrets().await?;
     gateway.servers.reconnect(&changed).await;
     gateway
@@ -130,11 +130,11 @@ fn draft(
     name: Option<String>,
     credentials: BTreeMap<String, String>,
     agents: Option<Vec<Pattern>>,
-) -> Draft {
+) -> ConnectionDraft {
     let hidden = credentials
         .into_iter()
         .map(|(field, value)| (field, Secret::new(value)));
-    Draft {
+    ConnectionDraft {
         name,
         credentials: hidden.collect(),
         agents,
@@ -165,7 +165,7 @@ pub async fn remove(
     Owner(owner): Owner,
     Path(id): Path<String>,
 ) -> Answer<ConnectionRemoved> {
-    let gone = gateway.servers.desk().remove(&id).await?;
+    let gone = gateway.servers.accounts().remove(&id).await?;
     gateway.servers.reconnect(&gone).await;
     gateway.learn_secrets().await?;
     gateway

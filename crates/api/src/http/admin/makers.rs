@@ -168,7 +168,7 @@ pub async fn add(
         },
     };
     let added = gateway.add_provider(&owner.caller, wanted).await?;
-    let models = gateway.thinkers.now();
+    let models = gateway.model_registry.now();
     let gone = CancellationToken::new();
     let _gone = gone.clone().drop_guard();
     let listed = models.list_one(&added.provider, &gone).await;

@@ -93,7 +93,7 @@ pub struct ModelList {
 
 /// Every provider with what it has, and which models are used.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ModelList> {
-    let models = gateway.thinkers.now();
+    let models = gateway.model_registry.now();
     let gone = CancellationToken::new();
     let _gone = gone.clone().drop_guard();
     let providers = models.list(&gone).await;
@@ -181,7 +181,7 @@ pub async fn test(
     Owner(owner): Owner,
     test: Result<Json<Test>, JsonRejection>,
 ) -> Answer<ModelTested> {
-    let models = gateway.thinkers.now();
+    let models = gateway.model_registry.now();
     let model = match body(test)?.model {
         Some(text) => text
             .parse::<ModelId>()

@@ -7,7 +7,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use manyhands_config::{McpServer, masked_text};
 use manyhands_core::{ErrorCode, ServerName, ToolError};
-use manyhands_federation::servers::{Server, Wanted};
+use manyhands_federation::servers::{AcceptSelection, Server};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
 use manyhands_store::Pin;
@@ -367,7 +367,7 @@ pub async fn accept(
     accept: Result<Json<Accept>, JsonRejection>,
 ) -> Answer<ServerAccepted> {
     let accept = body(accept)?;
-    let wanted = Wanted {
+    let wanted = AcceptSelection {
         tool: accept.tool.as_deref(),
         shown: accept.fingerprints.as_ref(),
     };

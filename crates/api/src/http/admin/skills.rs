@@ -6,7 +6,7 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use manyhands_core::{AgentId, ToolError};
 use manyhands_gateway::Gateway;
-use manyhands_host::workspace::Source;
+use manyhands_host::workspace::SkillSource;
 use manyhands_http_common::{Answer, Asker, Owner, Refusal, answer};
 use manyhands_wire::{SkillStatus, SkillsStatusResult};
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ pub struct SkillText {
     /// Where its text is, as a path of the workspace.
     path: String,
     /// Whose copy it is.
-    source: Source,
+    source: SkillSource,
     /// Its text.
     text: String,
 }

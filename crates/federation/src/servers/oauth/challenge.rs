@@ -1,21 +1,21 @@
-//! What a server says in `WWW-Authenticate` when it refuses.
+//! Parses the `WWW-Authenticate` header of a rejected request.
 
-/// The most scopes that are taken over from anybody.
+/// The most scopes taken over from any server.
 pub(super) const MAX_SCOPES: usize = 64;
 
-/// What the first Bearer challenge of a header says.
+/// The first Bearer challenge of a header.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Challenge {
-    /// Where the metadata of the resource are.
+    /// URL of the resource metadata.
     pub resource_metadata: Option<String>,
-    /// What the token is to be good for.
+    /// The required scopes.
     pub scope: Vec<String>,
-    /// Why it was refused, as a word of OAuth.
+    /// The OAuth error code.
     pub error: Option<String>,
 }
 
 impl Challenge {
-    /// Reads a header; what cannot be understood is left out.
+    /// Parses a header; skips what it does not understand.
     pub fn read(header: Option<&str>) -> Self {
         let mut challenge = Self::default();
         let Some(rest) = header.and_then(bearer) else {
@@ -32,14 +32,13 @@ impl Challenge {
         challenge
     }
 
-    /// Whether a token was good, only not for this.
+    /// Returns whether the token was valid but lacks a scope.
     pub fn wants_more(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
 }
 
-/// The scopes of a list that is separated by spaces; those with other characters than allowed are
-/// left out.
+/// Parses a space-separated scope list; skips scopes with illegal characters.
 pub fn scopes(text: &str) -> Vec<String> {
     let legal = |scope: &&str| {
         scope.len() <= 256
@@ -51,7 +50,7 @@ pub fn scopes(text: &str) -> Vec<String> {
     words.take(MAX_SCOPES).map(str::to_owned).collect()
 }
 
-/// What follows the word Bearer where a challenge begins with it, and not where it is quoted.
+/// Returns the parameters of the Bearer challenge; the word inside a quoted string does not count.
 fn bearer(header: &str) -> Option<&str> {
     const WORD: &str = "bearer";
     let (mut quoted, mut escaped) = (false, false);
@@ -79,7 +78,7 @@ fn bearer(header: &str) -> Option<&str> {
     None
 }
 
-/// `name=value` and `name="value"`, until something else comes.
+/// Parses `name=value` and `name="value"` pairs until something else follows.
 fn parameters(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = text.trim_start_matches([' ', '\t', ',']);

@@ -1,5 +1,5 @@
-//! Who we are towards an authorization server: the client that the owner named, the document that
-//! describes us, or a client that is registered there once and kept.
+//! The OAuth client we act as at an authorization server: the one in the settings, our client
+//! metadata document, or a dynamically registered one.
 
 use bytes::Bytes;
 use manyhands_config::OauthSettings;
@@ -14,44 +14,45 @@ use url::Url;
 use super::challenge::MAX_SCOPES;
 use super::error::{OauthError, tame};
 use super::metadata::{Issuer, Resource};
-use super::token::{self, Client, Shows};
-use super::way::{Answer, Way, is_here};
+use super::token::{self, Client, ClientAuthMethod};
+use super::way::{OauthHttp, OauthResponse, is_here};
 use crate::servers::launch::{Keys, filled};
 
-/// What we call ourselves.
+/// Our client name.
 const NAME: &str = "Manyhands";
-/// A verifier of no code, as long as one must be.
+/// A dummy PKCE verifier of the minimum length.
 const NO_VERIFIER: &str = "manyhands-asks-whether-its-client-is-still-known";
-/// Where the document that describes us is.
+/// The path of our client metadata document.
 pub const DOCUMENT: &str = "/oauth/client.json";
 
-/// A client that was registered.
+/// A dynamically registered client.
 #[derive(Serialize, Deserialize)]
 struct Registered {
     issuer: String,
     redirect_uri: String,
     client_id: String,
-    shows: Shows,
-    /// Seconds since 1970; 0 for never.
+    shows: ClientAuthMethod,
+    /// Seconds since 1970; 0 means never.
     expires: i64,
-    /// A login was begun with it, and no browser has come back from one since. An authorization
-    /// server that has forgotten a client shows an error and sends nobody back.
+    /// Whether no browser has returned from a login since the client was registered or last used.
+    /// An authorization server that deleted a client shows its error page and never redirects back,
+    /// so this is the only sign.
     #[serde(default)]
     unreturned: bool,
-    /// The scopes it was registered for; unknown where the server was not told any.
+    /// The scopes it was registered for, if the server was told any.
     #[serde(default)]
     scope: Option<Vec<String>>,
 }
 
 impl Registered {
-    /// Whether it may ask for these scopes.
+    /// Returns whether it was registered for these scopes.
     fn covers(&self, scope: &[String]) -> bool {
         let own = self.scope.as_ref();
         own.is_none_or(|own| scope.iter().all(|one| own.contains(one)))
     }
 }
 
-/// What every way of registering says of us.
+/// The client metadata used for registration and for the metadata document.
 pub fn description(redirect_uri: &str) -> Value {
     let native = Url::parse(redirect_uri).is_ok_and(|url| is_here(&url));
     json!({
@@ -64,24 +65,24 @@ pub fn description(redirect_uri: &str) -> Value {
     })
 }
 
-/// Finds the client to be at one authorization server.
+/// Finds or registers the client for one authorization server.
 pub(super) struct Registry<'a> {
     pub(super) vault: &'a Vault,
     pub(super) clock: &'a dyn Clock,
-    /// Where others find the document that describes us, if they can.
+    /// URL of our client metadata document, if others can reach it.
     pub(super) document: Option<String>,
     pub(super) redirect_uri: &'a str,
-    /// What tokens are asked for.
+    /// The resource that tokens are requested for.
     pub(super) resource: &'a Resource,
-    /// What they are to be good for.
+    /// The requested scopes.
     pub(super) scope: &'a [String],
 }
 
 impl Registry<'_> {
-    /// The client of the settings, else the document, else one that is registered.
+    /// Returns the configured client, else the metadata document, else a registered client.
     pub(super) async fn client(
         &self,
-        way: &Way,
+        way: &OauthHttp,
         issuer: &Issuer,
         settings: Option<&OauthSettings>,
     ) -> Result<Client, OauthError> {
@@ -94,7 +95,7 @@ impl Registry<'_> {
                 ),
                 None => None,
             };
-            let shows = Shows::fitting(issuer, secret.is_some())?;
+            let shows = ClientAuthMethod::fitting(issuer, secret.is_some())?;
             return Ok(Client { id, secret, shows });
         }
         if let Some(document) = &self.document
@@ -103,7 +104,7 @@ impl Registry<'_> {
             return Ok(Client {
                 id: document.clone(),
                 secret: None,
-                shows: Shows::None,
+                shows: ClientAuthMethod::None,
             });
         }
         let kept = self.kept(issuer).await?;
@@ -111,6 +112,8 @@ impl Registry<'_> {
         if let Some((record, client)) = kept
             && record.covers(self.scope)
         {
+            // Marked as unreturned before the browser is sent away: if the server no longer knows
+            // the client, nobody comes back to tell us.
             if !record.unreturned {
                 let begun = Registered {
                     unreturned: true,
@@ -119,24 +122,28 @@ impl Registry<'_> {
                 self.write(&begun).await?;
                 return Ok(client);
             }
+            // Unreturned since the last login: ask whether the client still exists, or the user
+            // would see the same error page again.
             if self.is_known(way, issuer, &client).await {
                 return Ok(client);
             }
             tracing::info!(
+                event = "oauth_client_unknown",
                 issuer = issuer.issuer,
-                "the registered client is no longer known; registering another"
+                "the authorization server no longer knows our client; registering a new one"
             );
         }
         self.register(way, issuer, &before.unwrap_or_default())
             .await
     }
 
-    /// Whether the authorization server still knows a client. It says so when it is asked for a token
-    /// with a code that it never gave: a client that it knows has an invalid grant.
-    async fn is_known(&self, way: &Way, issuer: &Issuer, client: &Client) -> bool {
+    /// Returns whether the authorization server still knows a client, by requesting a token with a
+    /// code it never issued: for a known client the answer is `invalid_grant`, not
+    /// `invalid_client`.
+    async fn is_known(&self, way: &OauthHttp, issuer: &Issuer, client: &Client) -> bool {
         let said = issuer.token_endpoint.as_ref();
         let Ok(endpoint) = issuer.endpoint(way, "token_endpoint", said) else {
-            return true; // the login fails for that
+            return true; // the login itself will report the bad endpoint
         };
         let form = [
             ("grant_type", "authorization_code"),
@@ -146,12 +153,15 @@ impl Registry<'_> {
         ];
         match token::ask(way, &endpoint, client, &self.resource.id, &form).await {
             Err(OauthError::Refused { code, .. }) => code == "invalid_grant",
+            // When in doubt keep the client: registering another one at every hiccup would litter
+            // the server.
             Err(error) => error.passes(),
             Ok(_) => false,
         }
     }
 
-    /// Where the vault keeps the client of an authorization server. Its codes come to one address.
+    /// Vault key of the client of an authorization server; it depends on the redirect URI because
+    /// clients are registered for one.
     fn place(&self, issuer: &str, what: &str) -> String {
         place(issuer, self.redirect_uri, what)
     }
@@ -165,6 +175,8 @@ impl Registry<'_> {
             return Ok(None);
         };
         let over = kept.expires != 0 && kept.expires * 1000 <= self.clock.now().0;
+        // Codes are delivered to the registered redirect URI only, so a changed public URL needs a
+        // new client.
         if kept.issuer != issuer.issuer || kept.redirect_uri != self.redirect_uri || over {
             return Ok(None);
         }
@@ -173,7 +185,7 @@ impl Registry<'_> {
             id: kept.client_id.clone(),
             secret: secret
                 .map_err(broken)?
-                .filter(|_| kept.shows != Shows::None),
+                .filter(|_| kept.shows != ClientAuthMethod::None),
             shows: kept.shows,
         };
         Ok(Some((kept, client)))
@@ -183,17 +195,17 @@ impl Registry<'_> {
         write(self.vault, record).await.map_err(broken)
     }
 
-    /// Registers a client; `before` are the scopes of the one in whose place it comes, which other
-    /// servers may ask for.
+    /// Registers a client. `before` are the scopes of the client it replaces, which other servers
+    /// may still request.
     async fn register(
         &self,
-        way: &Way,
+        way: &OauthHttp,
         issuer: &Issuer,
         before: &[String],
     ) -> Result<Client, OauthError> {
         if issuer.registration_endpoint.is_none() {
             return Err(OauthError::unusable(format!(
-                "the authorization server {} does not register clients by itself; get a client id there for the address {}, and write it into the server's oauth.clientId",
+                "the authorization server {} does not support dynamic client registration; register a client there with the redirect URI {} and set the server's oauth.clientId",
                 issuer.issuer, self.redirect_uri
             )));
         }
@@ -203,13 +215,14 @@ impl Registry<'_> {
         let methods = issuer.token_endpoint_auth_methods_supported.as_deref();
         let public = methods.is_none_or(|all| all.iter().any(|one| one == "none"));
         if !public {
-            wanted["token_endpoint_auth_method"] = Shows::preferred(issuer)?.word().into();
+            wanted["token_endpoint_auth_method"] =
+                ClientAuthMethod::preferred(issuer)?.word().into();
         }
-        // Servers of the Python SDK refuse scopes that a client was not registered for, and a later
-        // login may ask for more of what the resource offers. Others know scopes only together with
-        // their resource, and refuse to register a client for them.
+        // Servers built on the Python SDK reject scopes that a client was not registered for, so
+        // request everything that a later login could need. Others know scopes only together with a
+        // resource and reject the registration; for those the loop tries again without scopes.
         let scope = self.widest(before);
-        let mut answer = Answer::default();
+        let mut answer = OauthResponse::default();
         for scope in (!scope.is_empty())
             .then_some(scope)
             .map(Some)
@@ -242,14 +255,19 @@ impl Registry<'_> {
         )))
     }
 
-    async fn send(&self, way: &Way, endpoint: &Url, wanted: &Value) -> Result<Answer, OauthError> {
+    async fn send(
+        &self,
+        way: &OauthHttp,
+        endpoint: &Url,
+        wanted: &Value,
+    ) -> Result<OauthResponse, OauthError> {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         let body = Bytes::from(wanted.to_string());
         way.send(Method::POST, endpoint, headers, Some(body)).await
     }
 
-    /// What may be asked for now or later.
+    /// All scopes that this or a later login could request.
     fn widest(&self, before: &[String]) -> Vec<String> {
         let mut all = self.scope.to_vec();
         for more in self.resource.scopes.iter().chain(before) {
@@ -271,7 +289,7 @@ impl Registry<'_> {
         };
         let id = made["client_id"].as_str().filter(plain).ok_or_else(|| {
             OauthError::unusable(format!(
-                "{} registered a client without an id",
+                "{} registered a client but returned no client_id",
                 issuer.issuer
             ))
         })?;
@@ -280,12 +298,13 @@ impl Registry<'_> {
             .filter(plain)
             .map(Secret::new);
         let shows = match (made["token_endpoint_auth_method"].as_str(), &secret) {
-            (Some("none"), _) | (_, None) => Shows::None,
-            (Some("client_secret_post"), Some(_)) => Shows::ClientSecretPost,
-            (Some("client_secret_basic"), Some(_)) => Shows::ClientSecretBasic,
-            (_, Some(_)) => Shows::fitting(issuer, true)?,
+            (Some("none"), _) | (_, None) => ClientAuthMethod::None,
+            (Some("client_secret_post"), Some(_)) => ClientAuthMethod::ClientSecretPost,
+            (Some("client_secret_basic"), Some(_)) => ClientAuthMethod::ClientSecretBasic,
+            (_, Some(_)) => ClientAuthMethod::fitting(issuer, true)?,
         };
-        let secret = secret.filter(|_| shows != Shows::None);
+        let secret = secret.filter(|_| shows != ClientAuthMethod::None);
+        // The secret first: a record whose secret is missing would fail at every login.
         if let Some(secret) = &secret {
             let place = self.place(&issuer.issuer, "secret");
             self.vault.set(&place, secret).await.map_err(broken)?;
@@ -308,7 +327,7 @@ impl Registry<'_> {
     }
 }
 
-/// Notes that a browser came back from a login with a registered client: its server knows it.
+/// Records that a browser returned from a login, which proves that the server knows the client.
 pub(super) async fn returned(vault: &Vault, issuer: &str, redirect_uri: &str) {
     let noted = async {
         let record = vault.get(&place(issuer, redirect_uri, "client")).await?;
@@ -325,8 +344,8 @@ pub(super) async fn returned(vault: &Vault, issuer: &str, redirect_uri: &str) {
         }
     };
     if let Err(error) = noted.await {
-        // The next login asks whether the client is known, which costs one request.
-        tracing::warn!(%error, issuer, "failed to note that a login returned");
+        // Not fatal: the next login only probes the client once more.
+        tracing::warn!(event = "oauth_client_save_failed", issuer, %error, "failed to record that a login returned");
     }
 }
 
@@ -336,12 +355,12 @@ async fn write(vault: &Vault, record: &Registered) -> Result<(), manyhands_store
     vault.set(&place, &text).await
 }
 
-/// Forgets a client that its authorization server no longer knows, so that the next login registers
-/// another.
+/// Deletes a client that its authorization server no longer knows, so that the next login registers
+/// a new one.
 pub(super) async fn forget(vault: &Vault, issuer: &str, redirect_uri: &str) {
     for what in ["client", "secret"] {
         if let Err(error) = vault.remove(&place(issuer, redirect_uri, what)).await {
-            tracing::warn!(%error, issuer, "a registered client could not be forgotten");
+            tracing::warn!(event = "oauth_client_delete_failed", issuer, %error, "failed to delete a registered client");
         }
     }
 }

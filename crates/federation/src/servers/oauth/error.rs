@@ -1,25 +1,25 @@
-//! Why somebody could not be logged in.
+//! Errors of OAuth logins.
 
 use manyhands_guard::EgressError;
 
-/// Why somebody could not be logged in.
+/// Why a login failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OauthError {
-    /// The authorization server says no, in a word of OAuth.
+    /// The authorization server refused with an OAuth error code.
     #[error("{}", said(.code, .description))]
     Refused {
-        /// The word.
+        /// The OAuth error code.
         code: String,
-        /// More about it.
+        /// The server's description.
         description: String,
     },
-    /// What was said cannot be trusted or used.
+    /// A response that cannot be trusted or used.
     #[error("{0}")]
     Unusable(String),
-    /// It was not asked, or answered that it cannot now.
+    /// The server was not reached, or is temporarily unavailable.
     #[error("{0}")]
     Unreachable(String),
-    /// The request was sent, and whether it was carried out is not known.
+    /// The request was sent, but whether it was carried out is unknown.
     #[error("{0}")]
     Unanswered(String),
 }
@@ -29,7 +29,7 @@ impl OauthError {
         Self::Unusable(why.into())
     }
 
-    /// Whether asking again later could help.
+    /// Returns whether a later retry could help.
     pub(super) fn passes(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Unanswered(_) => true,
@@ -63,7 +63,7 @@ fn said(code: &str, description: &str) -> String {
     }
 }
 
-/// Words of a stranger, short and on one line.
+/// Untrusted text, shortened and on one line.
 pub(super) fn tame(text: &str) -> String {
     let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     plain.take(300).collect::<String>().trim().to_owned()

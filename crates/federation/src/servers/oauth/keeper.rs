@@ -1,4 +1,4 @@
-//! The tokens of one account, in memory and on disk. `renewal` replaces them ahead of their end.
+//! The tokens of one account, in memory and on disk. `renewal` replaces them before they expire.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,30 +12,30 @@ use url::Url;
 use super::challenge::{Challenge, MAX_SCOPES};
 use super::error::OauthError;
 use super::renewal::Renewals;
-use super::token::{self, Client, Grant, Shows, Tokens};
-use super::{Ground, metadata};
-use crate::servers::Draft;
+use super::token::{self, Client, ClientAuthMethod, Grant, Tokens};
+use super::{OauthDeps, metadata};
+use crate::servers::ConnectionDraft;
 use crate::servers::launch::Keys;
 
-/// Where its parts are kept.
+/// Credential names in the vault.
 const ACCESS: &str = "access_token";
 const REFRESH: &str = "refresh_token";
 const SECRET: &str = "client_secret";
 const GRANT: &str = "grant";
 
-/// How tokens are come by.
+/// How tokens are obtained.
 pub(super) enum Flow {
-    /// By a person's login, which is kept.
+    /// A person logged in; the tokens are stored.
     Person,
-    /// By a name and a secret, whenever it is needed.
+    /// Client credentials, requested when needed and never stored.
     Machine { id: String, secret: Secret },
 }
 
-/// A token that is of no more use.
+/// A token that must not be used again.
 pub(super) enum Spent {
-    /// The server does not know it.
+    /// The server rejected it.
     Refused(Secret),
-    /// It is not good for enough.
+    /// It lacks a scope.
     Narrow(Secret),
 }
 
@@ -46,28 +46,28 @@ impl Spent {
     }
 }
 
-/// A token as it is used now.
+/// The token in use.
 pub(super) struct Current {
     pub(super) token: Secret,
     pub(super) resource: String,
-    /// When to renew it, where it can be.
+    /// When to renew it, if it can be renewed.
     pub(super) renew: Option<Timestamp>,
     pub(super) expires: Option<Timestamp>,
-    /// When it was made, if that was because another was refused.
+    /// When it was obtained, if it replaced a rejected token.
     pub(super) forced: Option<Duration>,
 }
 
-/// Everything that is known of a login.
+/// A login with its tokens.
 #[derive(Clone)]
-pub(super) struct Held {
+pub(super) struct StoredLogin {
     pub(super) grant: Grant,
     pub(super) access: Secret,
     pub(super) refresh: Option<Secret>,
     pub(super) secret: Option<Secret>,
 }
 
-impl Held {
-    /// What a token endpoint gave for the first time.
+impl StoredLogin {
+    /// A login from the first token response.
     pub(super) fn new(grant: Grant, client: &Client, tokens: &Tokens) -> Self {
         Self {
             grant,
@@ -90,40 +90,44 @@ impl Held {
 pub(super) struct Keeper {
     pub(super) id: ConnectionId,
     pub(super) flow: Flow,
-    pub(super) ground: Arc<Ground>,
+    pub(super) deps: Arc<OauthDeps>,
     pub(super) current: ArcSwapOption<Current>,
-    /// The login as it is on disk. Not locked while a renewal is on its way: whoever shows a token
-    /// that still holds must not wait for an authorization server.
-    pub(super) held: Mutex<Option<Held>>,
+    /// The login as stored. Not locked during a renewal request: callers with a token that is still
+    /// valid must not wait for an authorization server.
+    pub(super) held: Mutex<Option<StoredLogin>>,
     pub(super) renewals: Renewals,
 }
 
 impl Keeper {
-    pub(super) fn person(id: ConnectionId, ground: Arc<Ground>) -> Arc<Self> {
-        Self::new(id, Flow::Person, ground)
+    pub(super) fn person(id: ConnectionId, deps: Arc<OauthDeps>) -> Arc<Self> {
+        Self::new(id, Flow::Person, deps)
     }
 
-    pub(super) fn machine(id: ConnectionId, keys: &Keys, ground: Arc<Ground>) -> Option<Arc<Self>> {
+    pub(super) fn machine(
+        id: ConnectionId,
+        keys: &Keys,
+        deps: Arc<OauthDeps>,
+    ) -> Option<Arc<Self>> {
         let flow = Flow::Machine {
             id: keys.get("client_id")?.expose().to_owned(),
             secret: keys.get("client_secret")?.clone(),
         };
-        Some(Self::new(id, flow, ground))
+        Some(Self::new(id, flow, deps))
     }
 
-    fn new(id: ConnectionId, flow: Flow, ground: Arc<Ground>) -> Arc<Self> {
+    fn new(id: ConnectionId, flow: Flow, deps: Arc<OauthDeps>) -> Arc<Self> {
         Arc::new(Self {
             id,
             flow,
-            ground,
+            deps,
             current: ArcSwapOption::empty(),
             held: Mutex::default(),
             renewals: Renewals::default(),
         })
     }
 
-    /// Takes a new login in place of what was there; kept when this returns.
-    pub(super) async fn replace(&self, fresh: Held) -> Result<(), OauthError> {
+    /// Replaces the login; it is on disk when this returns.
+    pub(super) async fn replace(&self, fresh: StoredLogin) -> Result<(), OauthError> {
         let mut held = self.held.lock().await;
         self.keep(&fresh).await?;
         self.use_now(&fresh, None);
@@ -131,27 +135,27 @@ impl Keeper {
         Ok(())
     }
 
-    /// What is known of the login.
-    pub(super) async fn login(&self) -> Result<Held, OauthError> {
+    /// Returns the stored login.
+    pub(super) async fn login(&self) -> Result<StoredLogin, OauthError> {
         let mut held = self.held.lock().await;
         Ok(self.known(&mut held).await?.clone())
     }
 
-    /// Reads what is kept, once.
+    /// Loads the login on first use.
     pub(super) async fn known<'a>(
         &self,
-        held: &'a mut Option<Held>,
-    ) -> Result<&'a Held, OauthError> {
+        held: &'a mut Option<StoredLogin>,
+    ) -> Result<&'a StoredLogin, OauthError> {
         if held.is_none() {
-            let keys = self.ground.desk.keys(self.id).await;
+            let keys = self.deps.accounts.keys(self.id).await;
             let keys = keys.map_err(|e| OauthError::Unreachable(e.text()))?;
             *held = read(&keys);
         }
         held.as_ref()
-            .ok_or_else(|| OauthError::unusable("there is no login"))
+            .ok_or_else(|| OauthError::unusable("not logged in"))
     }
 
-    pub(super) fn use_now(&self, held: &Held, forced: Option<Duration>) {
+    pub(super) fn use_now(&self, held: &StoredLogin, forced: Option<Duration>) {
         self.current.store(Some(Arc::new(Current {
             token: held.access.clone(),
             resource: held.grant.resource.clone(),
@@ -161,10 +165,11 @@ impl Keeper {
         })));
     }
 
-    /// Puts a login on disk. The refresh token goes first: with it alone all else can be had again.
-    pub(super) async fn keep(&self, held: &Held) -> Result<(), OauthError> {
+    /// Persists a login. The refresh token is written first: everything else can be obtained again
+    /// with it.
+    pub(super) async fn keep(&self, held: &StoredLogin) -> Result<(), OauthError> {
         if matches!(self.flow, Flow::Machine { .. }) {
-            self.ground.learn_passing(self.id, &held.access).await;
+            self.deps.learn_passing(self.id, &held.access).await;
             return Ok(());
         }
         let first = held.refresh.iter().map(|secret| (REFRESH, secret.clone()));
@@ -172,11 +177,11 @@ impl Keeper {
         let own = held.secret.iter().map(|secret| (SECRET, secret.clone()));
         self.put(first.collect()).await?;
         self.put(then.into_iter().chain(own).collect()).await?;
-        self.ground.learn().await;
+        self.deps.learn().await;
         Ok(())
     }
 
-    /// Puts what is known beside the tokens on disk.
+    /// Persists the grant record without the tokens.
     pub(super) async fn keep_grant(&self, grant: &Grant) -> Result<(), OauthError> {
         match self.flow {
             Flow::Person => self.put(vec![(GRANT, written(grant))]).await,
@@ -191,16 +196,16 @@ impl Keeper {
         let credentials = parts
             .into_iter()
             .map(|(name, secret)| (name.to_owned(), secret));
-        let draft = Draft {
+        let draft = ConnectionDraft {
             credentials: credentials.collect::<BTreeMap<_, _>>(),
-            ..Draft::default()
+            ..ConnectionDraft::default()
         };
-        let kept = self.ground.desk.change(&self.id.to_string(), draft).await;
+        let kept = self.deps.accounts.change(&self.id.to_string(), draft).await;
         kept.map(drop)
             .map_err(|e| OauthError::Unreachable(e.text()))
     }
 
-    /// Asks for a first token by name and secret, where the server says that it wants one.
+    /// Requests a first token with the client credentials, after the server asked for one.
     pub(super) async fn begin(
         &self,
         server: &Url,
@@ -211,14 +216,14 @@ impl Keeper {
         };
         let mut held = self.held.lock().await;
         if held.is_some() {
-            return Ok(()); // somebody was faster
+            return Ok(()); // another caller was faster
         }
-        let way = self.ground.way(server)?;
+        let way = self.deps.way(server)?;
         let resource = metadata::resource(&way, server, challenge).await?;
         let issuer = metadata::first_issuer(&way, &resource).await?;
         if !issuer.grants("client_credentials") {
             return Err(OauthError::unusable(format!(
-                "the authorization server {} gives no tokens for a client id and a secret",
+                "the authorization server {} does not support the client credentials grant",
                 issuer.issuer
             )));
         }
@@ -226,7 +231,7 @@ impl Keeper {
         let client = Client {
             id: id.clone(),
             secret: Some(secret.clone()),
-            shows: Shows::fitting(&issuer, true)?,
+            shows: ClientAuthMethod::fitting(&issuer, true)?,
         };
         let scope = challenge.scope.join(" ");
         let mut form = vec![("grant_type", "client_credentials")];
@@ -234,7 +239,7 @@ impl Keeper {
             form.push(("scope", &scope));
         }
         let tokens = token::ask(&way, &endpoint, &client, &resource.id, &form).await?;
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         let grant = Grant {
             issuer: issuer.issuer,
             token_endpoint: endpoint.to_string(),
@@ -251,14 +256,14 @@ impl Keeper {
             keeps_refresh: false,
             ended: None,
         };
-        let fresh = Held::new(grant, &client, &tokens);
+        let fresh = StoredLogin::new(grant, &client, &tokens);
         self.keep(&fresh).await?;
         self.use_now(&fresh, None);
         *held = Some(fresh);
         Ok(())
     }
 
-    /// Notes that the server wants the token to be good for more. Whether that was new.
+    /// Records that the server requires more scopes. Returns whether they are new.
     pub(super) async fn widen(&self, challenge: &Challenge) -> Result<bool, OauthError> {
         let mut held = self.held.lock().await;
         let mut wide = self.known(&mut held).await?.clone();
@@ -283,7 +288,7 @@ impl Keeper {
         Ok(true)
     }
 
-    /// Forgets what the server wanted more.
+    /// Drops the scopes requested beyond the server's own list.
     pub(super) async fn narrow(&self) -> Result<(), OauthError> {
         let mut held = self.held.lock().await;
         let mut plain = self.known(&mut held).await?.clone();
@@ -293,15 +298,15 @@ impl Keeper {
         Ok(())
     }
 
-    /// Tells the authorization server that the login is no longer used.
+    /// Revokes the tokens at the authorization server.
     pub(super) async fn revoke(&self) -> Result<(), OauthError> {
         let held = self.login().await?;
         let Some(endpoint) = &held.grant.revocation_endpoint else {
             return Ok(());
         };
         let home = Url::parse(&held.grant.resource)
-            .map_err(|_| OauthError::unusable("what is kept of the login cannot be read"))?;
-        let way = self.ground.way(&home)?;
+            .map_err(|_| OauthError::unusable("the stored login is damaged"))?;
+        let way = self.deps.way(&home)?;
         let endpoint = way.place("the revocation endpoint", endpoint)?;
         let last = held.refresh.as_ref().unwrap_or(&held.access);
         token::revoke(&way, &endpoint, &held.client(), last).await
@@ -312,9 +317,9 @@ fn written(grant: &Grant) -> Secret {
     Secret::new(serde_json::to_string(grant).unwrap_or_default())
 }
 
-/// What is kept of a login.
-fn read(keys: &Keys) -> Option<Held> {
-    Some(Held {
+/// Reads a login from stored credentials.
+fn read(keys: &Keys) -> Option<StoredLogin> {
+    Some(StoredLogin {
         grant: serde_json::from_str(keys.get(GRANT)?.expose()).ok()?,
         access: keys.get(ACCESS)?.clone(),
         refresh: keys.get(REFRESH).cloned(),

@@ -1,4 +1,5 @@
-//! A login in a browser: begun by the owner, ended by whoever brings its state back, once.
+//! A login in a browser: started by the owner, completed once by the request that brings its state
+//! back.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,28 +13,28 @@ use super::token::{Client, Proof};
 
 /// How long a login may take.
 pub(super) const WITHIN: Duration = Duration::from_secs(600);
-/// The scope that a refresh token is asked for with.
+/// The scope that requests a refresh token.
 pub(super) const OFFLINE: &str = "offline_access";
-/// How many logins may be under way.
+/// The most logins in progress.
 const MAX_PENDING: usize = 64;
 
 /// The account that a login is for.
 #[derive(Debug, Clone)]
-pub enum Target {
-    /// One that there is.
+pub enum LoginTarget {
+    /// An existing account.
     Known(ConnectionId),
-    /// A new one of this name.
+    /// A new account with this name.
     New(String),
 }
 
-/// A login that is under way.
+/// A login in progress.
 pub struct Pending {
     pub(super) id: String,
-    /// The server that is logged in to.
+    /// The server to log in to.
     pub server: ServerName,
     pub(super) service: String,
     pub(super) home: Url,
-    /// The token of whoever began it.
+    /// The token of the caller that started it.
     pub by: TokenId,
     pub(super) verifier: Secret,
     pub(super) issuer: Issuer,
@@ -42,9 +43,9 @@ pub struct Pending {
     pub(super) redirect_uri: String,
     pub(super) resource: String,
     pub(super) scope: Vec<String>,
-    /// What of it the server wanted beyond its own list; every later login asks for it too.
+    /// Scopes the server required beyond its own list; every later login requests them too.
     pub(super) wanted: Vec<String>,
-    pub(super) target: Target,
+    pub(super) target: LoginTarget,
     pub(super) until: Timestamp,
 }
 
@@ -65,7 +66,7 @@ pub struct Returned {
 }
 
 impl Pending {
-    /// Where the browser is sent.
+    /// The authorization URL for the browser.
     pub(super) fn address(&self, endpoint: &Url, state: &str, proof: &Proof) -> Url {
         let mut url = endpoint.clone();
         let scope = self.scope.join(" ");
@@ -82,8 +83,8 @@ impl Pending {
             if !scope.is_empty() {
                 query.append_pair("scope", &scope);
             }
-            // OpenID Connect Core, section 11: without consent being asked for, `offline_access` is
-            // ignored, and the login would end with its first access token.
+            // OpenID Connect Core, section 11: without `prompt=consent`, `offline_access` is
+            // ignored and the login would end with its first access token.
             if self.scope.iter().any(|one| one == OFFLINE) {
                 query.append_pair("prompt", "consent");
             }
@@ -91,20 +92,22 @@ impl Pending {
         url
     }
 
-    /// The code that came back, if it came from the authorization server that was asked.
+    /// Returns the authorization code, if the response is from the expected authorization server.
     pub(super) fn code(&self, returned: &Returned) -> Result<String, OauthError> {
         let issuer = &self.issuer;
+        // RFC 9207: without this check a malicious authorization server could have its code
+        // redeemed at an honest one (mix-up attack).
         match &returned.iss {
             Some(iss) if *iss != issuer.issuer => {
                 let shown = tame(iss);
                 return Err(OauthError::unusable(format!(
-                    "the answer is from {shown:?}, and {} was asked",
+                    "the response is from {shown:?}, not from {}",
                     issuer.issuer
                 )));
             }
             None if issuer.authorization_response_iss_parameter_supported => {
                 return Err(OauthError::unusable(format!(
-                    "the answer does not say that it is from {}",
+                    "the response does not name its issuer {}",
                     issuer.issuer
                 )));
             }
@@ -117,34 +120,34 @@ impl Pending {
             });
         }
         let code = returned.code.clone().filter(|code| !code.is_empty());
-        code.ok_or_else(|| OauthError::unusable("the answer holds no code"))
+        code.ok_or_else(|| OauthError::unusable("the response has no authorization code"))
     }
 }
 
-/// How a login stands.
+/// The state of a login.
 #[derive(Debug, Clone)]
-pub struct Told {
-    /// Which login.
+pub struct LoginState {
+    /// The id of the login.
     pub login: String,
     /// `waiting`, `done` or `failed`.
     pub state: &'static str,
-    /// What went wrong, if something did.
+    /// The error, if it failed.
     pub detail: Option<String>,
-    /// The account that it opened.
+    /// The account it created or renewed.
     pub connection: Option<ConnectionId>,
-    /// Until when it may be ended.
+    /// When it expires.
     pub until: Timestamp,
 }
 
-/// Logins under way, and how the last of each server went.
+/// Logins in progress, and the last one of each server.
 #[derive(Default)]
 pub(super) struct Logins {
     pending: BTreeMap<String, Pending>,
-    last: BTreeMap<ServerName, Told>,
+    last: BTreeMap<ServerName, LoginState>,
 }
 
 impl Logins {
-    /// Waits for `state` to come back; when too many are waited for, the oldest is given up.
+    /// Adds a login. If there are too many, the oldest is dropped.
     pub(super) fn wait_for(&mut self, state: String, pending: Pending, now: Timestamp) {
         self.sweep(now);
         while self.pending.len() >= MAX_PENDING {
@@ -158,7 +161,7 @@ impl Logins {
         self.pending.insert(state, pending);
     }
 
-    /// The login that `state` belongs to: once, and while it is waited for.
+    /// Takes the login that belongs to `state`, if it has not expired.
     pub(super) fn take(&mut self, state: &str, now: Timestamp) -> Option<Pending> {
         self.sweep(now);
         self.pending.remove(state)
@@ -173,12 +176,7 @@ impl Logins {
             .collect();
         for state in over {
             if let Some(one) = self.pending.remove(&state) {
-                self.tell(
-                    &one,
-                    "failed",
-                    Some("nobody logged in in time".to_owned()),
-                    None,
-                );
+                self.tell(&one, "failed", Some("the login timed out".to_owned()), None);
             }
         }
     }
@@ -192,11 +190,11 @@ impl Logins {
     ) {
         let newer = self.last.get(&login.server);
         if newer.is_some_and(|last| last.login != login.id && last.until > login.until) {
-            return; // another login was begun since
+            return; // a newer login was started since
         }
         self.last.insert(
             login.server.clone(),
-            Told {
+            LoginState {
                 login: login.id.clone(),
                 state,
                 detail,
@@ -206,8 +204,8 @@ impl Logins {
         );
     }
 
-    /// How the last login at a server stands.
-    pub(super) fn last(&mut self, server: &ServerName, now: Timestamp) -> Option<Told> {
+    /// Returns the last login at a server.
+    pub(super) fn last(&mut self, server: &ServerName, now: Timestamp) -> Option<LoginState> {
         self.sweep(now);
         self.last.get(server).cloned()
     }

@@ -1,5 +1,4 @@
-//! What a protected server and its authorization server say of themselves, and what of it is
-//! believed.
+//! Metadata of protected resources and authorization servers, and the checks they have to pass.
 
 use bytes::Bytes;
 use manyhands_guard::{HeaderMap, HeaderValue, Method};
@@ -9,23 +8,23 @@ use url::Url;
 
 use super::challenge::Challenge;
 use super::error::OauthError;
-use super::way::Way;
+use super::way::OauthHttp;
 
 /// How many authorization servers of one resource are tried.
 const MAX_ISSUERS: usize = 3;
 
-/// A protected resource.
+/// Metadata of a protected resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// What tokens are asked for.
+    /// The resource identifier that tokens are requested for.
     pub id: String,
-    /// Who gives them.
+    /// Its authorization servers.
     pub issuers: Vec<String>,
-    /// What they can be good for.
+    /// The scopes it supports.
     pub scopes: Vec<String>,
 }
 
-/// An authorization server.
+/// Metadata of an authorization server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Issuer {
@@ -44,7 +43,7 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// Whether it gives tokens this way; one that does not say knows codes only.
+    /// Returns whether it supports a grant type; the default is authorization codes only.
     pub fn grants(&self, kind: &str) -> bool {
         match &self.grant_types_supported {
             Some(kinds) => kinds.iter().any(|known| known == kind),
@@ -52,10 +51,10 @@ impl Issuer {
         }
     }
 
-    /// An endpoint that must be there and be a place where tokens may go.
+    /// Returns a required endpoint, if tokens may be sent there.
     pub(super) fn endpoint(
         &self,
-        way: &Way,
+        way: &OauthHttp,
         what: &str,
         said: Option<&String>,
     ) -> Result<Url, OauthError> {
@@ -65,7 +64,7 @@ impl Issuer {
     }
 }
 
-/// Where the metadata of a resource may be, by its own address.
+/// The well-known URLs of a resource's metadata, in the order they are tried.
 pub fn resource_places(server: &Url) -> Vec<Url> {
     const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
     let path = server.path().trim_end_matches('/');
@@ -76,7 +75,7 @@ pub fn resource_places(server: &Url) -> Vec<Url> {
     places
 }
 
-/// Where the metadata of an authorization server may be.
+/// The well-known URLs of an authorization server's metadata.
 pub fn issuer_places(issuer: &Url) -> Vec<Url> {
     let path = issuer.path().trim_end_matches('/');
     let mut places = vec![
@@ -103,7 +102,8 @@ fn at(url: &Url, path: &str) -> Url {
     url
 }
 
-/// Whether a token for `resource` may be sent to `server`: the same origin, and at or beneath its path.
+/// Returns whether a token for `resource` may be sent to `server`: same origin, at or below its
+/// path.
 pub fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else {
         return false;
@@ -115,16 +115,16 @@ pub fn covers(resource: &str, server: &Url) -> bool {
     resource.origin() == server.origin() && resource.query().is_none() && beneath
 }
 
-/// What a server says of who may use it. One that says nothing is taken for its own authorization
-/// server, as it was before there were such metadata.
+/// Fetches the metadata of a resource. A server without metadata is taken as its own authorization
+/// server, as before RFC 9728.
 pub(super) async fn resource(
-    way: &Way,
+    way: &OauthHttp,
     server: &Url,
     challenge: &Challenge,
 ) -> Result<Resource, OauthError> {
     let mut last = None;
     let places = match &challenge.resource_metadata {
-        Some(said) => vec![way.place("where its metadata are said to be", said)?],
+        Some(said) => vec![way.place("its resource_metadata URL", said)?],
         None => resource_places(server),
     };
     for place in places {
@@ -137,7 +137,7 @@ pub(super) async fn resource(
     match (last, &challenge.resource_metadata) {
         (Some(error), _) => Err(error),
         (None, Some(_)) => Err(OauthError::unusable(
-            "there are no metadata of it where it says they are",
+            "its resource_metadata URL returned no metadata",
         )),
         (None, None) => Ok(Resource {
             id: canonical(server),
@@ -147,7 +147,7 @@ pub(super) async fn resource(
     }
 }
 
-/// How a server is named towards authorization servers.
+/// The resource identifier of a server without metadata.
 pub fn canonical(server: &Url) -> String {
     let mut url = server.clone();
     url.set_fragment(None);
@@ -164,14 +164,14 @@ fn read_resource(document: &Value, server: &Url) -> Result<Resource, OauthError>
     if !covers(id, server) {
         let shown = super::error::tame(id);
         return Err(OauthError::unusable(format!(
-            "its metadata are those of {shown:?}, and it is at {}",
+            "its metadata is for {shown:?}, but its URL is {}",
             canonical(server)
         )));
     }
     let issuers = texts(&document["authorization_servers"]);
     if issuers.is_empty() {
         return Err(OauthError::unusable(
-            "its metadata name no authorization server",
+            "its metadata names no authorization server",
         ));
     }
     Ok(Resource {
@@ -187,8 +187,11 @@ fn texts(list: &Value) -> Vec<String> {
     texts.take(super::challenge::MAX_SCOPES).collect()
 }
 
-/// The first of the resource's authorization servers that can be used.
-pub(super) async fn first_issuer(way: &Way, resource: &Resource) -> Result<Issuer, OauthError> {
+/// Returns the first usable authorization server of a resource.
+pub(super) async fn first_issuer(
+    way: &OauthHttp,
+    resource: &Resource,
+) -> Result<Issuer, OauthError> {
     let mut first = None;
     for named in resource.issuers.iter().take(MAX_ISSUERS) {
         match issuer(way, named).await {
@@ -199,8 +202,8 @@ pub(super) async fn first_issuer(way: &Way, resource: &Resource) -> Result<Issue
     Err(first.unwrap_or_else(|| OauthError::unusable("it names no authorization server")))
 }
 
-/// What an authorization server says of itself, if it says that it is the one that was named.
-pub async fn issuer(way: &Way, named: &str) -> Result<Issuer, OauthError> {
+/// Fetches the metadata of an authorization server, which must name itself as the issuer.
+pub async fn issuer(way: &OauthHttp, named: &str) -> Result<Issuer, OauthError> {
     let url = way.place("its authorization server", named)?;
     let mut last = None;
     for place in issuer_places(&url) {
@@ -215,14 +218,14 @@ pub async fn issuer(way: &Way, named: &str) -> Result<Issuer, OauthError> {
     }))
 }
 
-fn read_issuer(way: &Way, document: Value, url: &Url) -> Result<Issuer, OauthError> {
+fn read_issuer(way: &OauthHttp, document: Value, url: &Url) -> Result<Issuer, OauthError> {
     let read: Issuer = serde_json::from_value(document)
-        .map_err(|_| OauthError::unusable(format!("the metadata of {url} cannot be read")))?;
-    // Otherwise one server could speak for another and have its codes.
+        .map_err(|_| OauthError::unusable(format!("the metadata of {url} is malformed")))?;
+    // Otherwise one server could impersonate another and receive its authorization codes.
     if Url::parse(&read.issuer).ok().as_ref() != Some(url) {
         let shown = super::error::tame(&read.issuer);
         return Err(OauthError::unusable(format!(
-            "the authorization server {url} calls itself {shown:?}: the issuer must be the same"
+            "the metadata of {url} names another issuer ({shown:?})"
         )));
     }
     let places = [
@@ -240,8 +243,11 @@ fn read_issuer(way: &Way, document: Value, url: &Url) -> Result<Issuer, OauthErr
     Ok(read)
 }
 
-/// What a server answers to somebody it does not know.
-pub(super) async fn first_challenge(way: &Way, server: &Url) -> Result<Challenge, OauthError> {
+/// Sends an unauthenticated request and returns the challenge of the response.
+pub(super) async fn first_challenge(
+    way: &OauthHttp,
+    server: &Url,
+) -> Result<Challenge, OauthError> {
     let mut headers = HeaderMap::new();
     for (name, value) in [
         ("accept", "application/json, text/event-stream"),
@@ -260,14 +266,14 @@ pub(super) async fn first_challenge(way: &Way, server: &Url) -> Result<Challenge
     })
 }
 
-/// Refuses an authorization server that does not bind codes to whoever asked for them.
+/// Rejects an authorization server without PKCE, where a stolen code could be redeemed by anyone.
 pub(super) fn binds_codes(issuer: &Issuer) -> Result<(), OauthError> {
     let methods = &issuer.code_challenge_methods_supported;
     if methods.iter().any(|method| method == "S256") {
         return Ok(());
     }
     Err(OauthError::unusable(format!(
-        "the authorization server {} does not say that it knows PKCE with S256, so a stolen code could be used",
+        "the authorization server {} does not announce PKCE with S256, which is required to protect authorization codes",
         issuer.issuer
     )))
 }

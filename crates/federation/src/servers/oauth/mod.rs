@@ -1,8 +1,9 @@
-//! Logging in at servers that want OAuth.
+//! OAuth logins at MCP servers.
 //!
-//! `challenge`, `metadata`, `token` and `login` are the protocol; `way` is how it leaves the house;
-//! `client` says who we are; `keeper` holds the tokens of one account, `renewal` renews them and `shown` shows them. What a server or an authorization
-//! server says is a stranger's word: nothing is kept before a login has gone well to its end.
+//! `challenge`, `metadata`, `token` and `login` implement the protocol; `way` is the HTTP client;
+//! `client` is our own identity; `keeper` holds the tokens of one account, `renewal` renews them,
+//! and `shown` presents them to a server. Everything that a server or an authorization server says
+//! is untrusted: nothing is stored before a login has completed.
 
 mod challenge;
 pub mod client;
@@ -30,45 +31,45 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use client::Registry;
-use keeper::{Held, Keeper};
+use keeper::{Keeper, StoredLogin};
 use login::{Logins, OFFLINE, WITHIN};
-use shown::Shown;
+use shown::AccountTokens;
 use token::{Grant, Proof};
 
 pub use error::OauthError;
-pub use login::{Pending, Returned, Target, Told};
-pub use way::Way;
+pub use login::{LoginState, LoginTarget, Pending, Returned};
+pub use way::OauthHttp;
 
 use manyhands_host::LiveSettings;
 
 use super::launch::Keys;
-use super::{Desk, Draft};
+use super::{ConnectionDraft, ServiceAccounts};
 
-/// Where browsers bring codes.
+/// The redirect path for authorization codes.
 const CALLBACK: &str = "/oauth/callback";
 
-/// Tells the redactor every secret there is.
+/// Reloads the redactor's list of secrets.
 type Learner = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// What logins stand on.
-struct Ground {
-    desk: Desk,
+/// Shared services of all logins.
+struct OauthDeps {
+    accounts: ServiceAccounts,
     vault: Vault,
     clock: Arc<dyn Clock>,
     ids: Ids,
     settings: LiveSettings,
-    /// Renewals and exchanges that run to their end whoever waits.
+    /// Renewals and code exchanges; they run to completion even if the caller goes away.
     tasks: TaskTracker,
-    /// Where the gateway listens, once it does.
+    /// The listen address, once known.
     base: OnceLock<String>,
     learner: OnceLock<Learner>,
-    /// Tokens that are on no record.
+    /// Access tokens that are kept in memory only.
     passing: Mutex<BTreeMap<ConnectionId, Secret>>,
 }
 
-impl Ground {
-    fn way(&self, home: &Url) -> Result<Arc<Way>, OauthError> {
-        Way::from(home, &self.settings.current().egress.allow_private)
+impl OauthDeps {
+    fn way(&self, home: &Url) -> Result<Arc<OauthHttp>, OauthError> {
+        OauthHttp::from(home, &self.settings.current().egress.allow_private)
     }
 
     async fn learn(&self) {
@@ -80,13 +81,13 @@ impl Ground {
     async fn learn_passing(&self, id: ConnectionId, token: &Secret) {
         {
             let mut passing = self.passing.lock().expect("no panic while held");
-            passing.retain(|id, _| self.desk.get(&id.to_string()).is_ok());
+            passing.retain(|id, _| self.accounts.get(&id.to_string()).is_ok());
             passing.insert(id, token.clone());
         }
         self.learn().await;
     }
 
-    /// The address by which browsers and others reach the gateway.
+    /// The base URL under which browsers and servers reach the gateway.
     fn base(&self) -> Option<String> {
         let public = self.settings.current().public_url.clone();
         let base = public.or_else(|| self.base.get().cloned())?;
@@ -104,43 +105,43 @@ impl Ground {
     }
 }
 
-/// What logins are opened with.
+/// Arguments of [`Oauth::open`].
 pub(super) struct OauthParts {
-    pub(super) desk: Desk,
+    pub(super) accounts: ServiceAccounts,
     pub(super) vault: Vault,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Ids,
     pub(super) settings: LiveSettings,
 }
 
-/// The logins at servers.
+/// All logins.
 pub struct Oauth {
-    ground: Arc<Ground>,
+    deps: Arc<OauthDeps>,
     keepers: Mutex<BTreeMap<ConnectionId, Arc<Keeper>>>,
     logins: Mutex<Logins>,
 }
 
-/// A login that was begun.
-pub struct Begun {
+/// A login waiting for the browser.
+pub struct StartedLogin {
     /// The address to open in a browser.
     pub url: String,
-    /// Which login it is.
+    /// The id of the login.
     pub login: String,
-    /// Until when it may be ended.
+    /// When it expires.
     pub until: Timestamp,
 }
 
 impl Oauth {
     pub(super) fn open(parts: OauthParts) -> Arc<Self> {
         let OauthParts {
-            desk,
+            accounts,
             vault,
             clock,
             ids,
             settings,
         } = parts;
-        let ground = Ground {
-            desk,
+        let deps = OauthDeps {
+            accounts,
             vault,
             clock,
             ids,
@@ -151,50 +152,50 @@ impl Oauth {
             passing: Mutex::default(),
         };
         Arc::new(Self {
-            ground: Arc::new(ground),
+            deps: Arc::new(deps),
             keepers: Mutex::default(),
             logins: Mutex::default(),
         })
     }
 
-    /// Says where the gateway listens.
+    /// Sets the listen address. Called once, by the daemon.
     pub fn listens_at(&self, url: &str) {
-        let _ = self.ground.base.set(reachable(url)); // said once, by the daemon
+        let _ = self.deps.base.set(reachable(url)); // set once, by the daemon
     }
 
-    /// Says who is to be told of new tokens, so that they are cut out of results.
+    /// Sets the callback that makes the redactor learn new tokens.
     pub fn teaches(&self, learner: Learner) {
-        let _ = self.ground.learner.set(learner); // said once, by the gateway
+        let _ = self.deps.learner.set(learner); // set once, by the gateway
     }
 
-    /// The address by which others reach the gateway, once it listens.
+    /// The base URL under which others reach the gateway, once it listens.
     pub fn base(&self) -> Option<String> {
-        self.ground.base()
+        self.deps.base()
     }
 
-    /// Tokens that are on no record.
+    /// Returns the access tokens that are kept in memory only.
     pub fn passing_secrets(&self) -> Vec<Secret> {
-        let passing = self.ground.passing.lock().expect("no panic while held");
+        let passing = self.deps.passing.lock().expect("no panic while held");
         passing.values().cloned().collect()
     }
 
-    /// The document that describes us as a client, where others can read it.
+    /// Returns our client metadata document, if others can reach it.
     pub fn document(&self) -> Option<serde_json::Value> {
         let id = self.document_address()?;
-        let mut document = client::description(&self.ground.redirect_uri()?);
+        let mut document = client::description(&self.deps.redirect_uri()?);
         document["client_id"] = id.into();
         Some(document)
     }
 
     fn document_address(&self) -> Option<String> {
-        let public = self.ground.settings.current().public_url.clone()?;
+        let public = self.deps.settings.current().public_url.clone()?;
         let public = public.trim_end_matches('/');
         let far = public.starts_with("https://")
             && !Url::parse(public).is_ok_and(|url| way::is_here(&url));
         far.then(|| format!("{public}{}", client::DOCUMENT))
     }
 
-    /// Who an account is towards a server, where that is a matter of OAuth.
+    /// Returns the OAuth credentials of an account, if it uses OAuth.
     pub(super) fn credentials(
         &self,
         name: &ServerName,
@@ -203,54 +204,57 @@ impl Oauth {
         keys: &Keys,
     ) -> Option<Arc<dyn Credentials>> {
         let url = Url::parse(config.url.as_deref()?).ok()?;
-        let kind = self.ground.desk.get(&account.to_string()).ok()?.kind;
+        let kind = self.deps.accounts.get(&account.to_string()).ok()?.kind;
         let keeper = match kind {
             ConnectionKind::Oauth => self.keeper(account),
             ConnectionKind::Keys if by_client(config, keys) => {
-                Keeper::machine(account, keys, self.ground.clone())?
+                Keeper::machine(account, keys, self.deps.clone())?
             }
             ConnectionKind::Keys => return None,
         };
-        Some(Arc::new(Shown {
+        Some(Arc::new(AccountTokens {
             keeper,
             server: name.clone(),
             url,
         }))
     }
 
-    /// Who keeps the tokens of an account: one for all servers that use it.
+    /// Returns the keeper of an account's tokens, shared by all servers that use it.
     fn keeper(&self, account: ConnectionId) -> Arc<Keeper> {
         let mut keepers = self.keepers.lock().expect("no panic while held");
         if !keepers.contains_key(&account) {
-            let desk = &self.ground.desk;
-            keepers.retain(|id, _| desk.get(&id.to_string()).is_ok());
+            let accounts = &self.deps.accounts;
+            keepers.retain(|id, _| accounts.get(&id.to_string()).is_ok());
         }
         keepers
             .entry(account)
-            .or_insert_with(|| Keeper::person(account, self.ground.clone()))
+            .or_insert_with(|| Keeper::person(account, self.deps.clone()))
             .clone()
     }
 
-    /// Begins a login at a server for the bearer of `by`.
+    /// Starts a login at a server for the bearer of the token `by`.
     pub async fn begin(
         &self,
         name: &ServerName,
         config: &McpServer,
         service: &str,
         by: TokenId,
-        target: Target,
-    ) -> Result<Begun, ToolError> {
+        target: LoginTarget,
+    ) -> Result<StartedLogin, ToolError> {
         let home = config.url.as_deref().and_then(|url| Url::parse(url).ok());
         let home = home.filter(|_| config.openapi.is_none()).ok_or_else(|| {
             let message =
-                format!("{name} is no MCP server with a url, so there is nothing to log in to");
+                format!("{name} has no url; only MCP servers with a url support logging in");
             ToolError::new(ErrorCode::Failed, message)
         })?;
-        let redirect_uri = self.ground.redirect_uri().ok_or_else(|| {
-            ToolError::new(ErrorCode::Unavailable, "the gateway does not listen yet")
+        let redirect_uri = self.deps.redirect_uri().ok_or_else(|| {
+            ToolError::new(ErrorCode::Unavailable, "the gateway is still starting")
         })?;
         let failed = |error: OauthError| failure(name, &error);
-        let way = self.ground.way(&home).map_err(failed)?;
+        let way = self.deps.way(&home).map_err(failed)?;
+        // Discovery goes from the server to its metadata to the authorization server. Each step
+        // checks that the address may receive tokens, because all of it is named by the server
+        // itself.
         let challenge = metadata::first_challenge(&way, &home)
             .await
             .map_err(failed)?;
@@ -260,6 +264,7 @@ impl Oauth {
         let issuer = metadata::first_issuer(&way, &resource)
             .await
             .map_err(failed)?;
+        // Before registering: without PKCE a stolen code could be redeemed by anyone.
         metadata::binds_codes(&issuer).map_err(failed)?;
         let said = issuer.authorization_endpoint.as_ref();
         let endpoint = issuer
@@ -270,13 +275,13 @@ impl Oauth {
             .endpoint(&way, "token_endpoint", said)
             .map_err(failed)?;
         let wanted = match &target {
-            Target::Known(id) => self
+            LoginTarget::Known(id) => self
                 .keeper(*id)
                 .login()
                 .await
                 .map(|held| held.grant.wanted)
                 .unwrap_or_default(),
-            Target::New(_) => Vec::new(),
+            LoginTarget::New(_) => Vec::new(),
         };
         let chosen = config.oauth.as_ref().map(|oauth| oauth.scopes.clone());
         let scope = scope(
@@ -287,8 +292,8 @@ impl Oauth {
             &wanted,
         );
         let registry = Registry {
-            vault: &self.ground.vault,
-            clock: &*self.ground.clock,
+            vault: &self.deps.vault,
+            clock: &*self.deps.clock,
             document: self.document_address(),
             redirect_uri: &redirect_uri,
             resource: &resource,
@@ -298,11 +303,11 @@ impl Oauth {
             .client(&way, &issuer, config.oauth.as_ref())
             .await
             .map_err(failed)?;
-        let now = self.ground.clock.now();
-        let proof = Proof::new(&self.ground.ids);
-        let state = token::unguessable(&self.ground.ids);
+        let now = self.deps.clock.now();
+        let proof = Proof::new(&self.deps.ids);
+        let state = token::unguessable(&self.deps.ids);
         let pending = Pending {
-            id: token::unguessable(&self.ground.ids),
+            id: token::unguessable(&self.deps.ids),
             server: name.clone(),
             service: service.to_owned(),
             home,
@@ -319,7 +324,7 @@ impl Oauth {
             until: now.plus(WITHIN),
         };
         let url = pending.address(&endpoint, &state, &proof).to_string();
-        let begun = Begun {
+        let begun = StartedLogin {
             url,
             login: pending.id.clone(),
             until: pending.until,
@@ -329,13 +334,13 @@ impl Oauth {
         Ok(begun)
     }
 
-    /// The login that a state belongs to; it is used up by this.
+    /// Takes the login that belongs to `state`. A state works once.
     pub fn take(&self, state: &str) -> Option<Pending> {
         let mut logins = self.logins.lock().expect("no panic while held");
-        logins.take(state, self.ground.clock.now())
+        logins.take(state, self.deps.clock.now())
     }
 
-    /// Ends a login with what the browser brought back.
+    /// Completes a login: exchanges the authorization code for tokens.
     pub(super) async fn exchange(
         &self,
         login: &Pending,
@@ -343,18 +348,19 @@ impl Oauth {
     ) -> Result<ConnectionRecord, ToolError> {
         let failed = |error: OauthError| failure(&login.server, &error);
         let issuer = &login.issuer.issuer;
-        client::returned(&self.ground.vault, issuer, &login.redirect_uri).await;
+        client::returned(&self.deps.vault, issuer, &login.redirect_uri).await;
         let code = login.code(returned);
-        if let (Err(OauthError::Refused { code, .. }), Target::Known(id)) = (&code, &login.target)
+        if let (Err(OauthError::Refused { code, .. }), LoginTarget::Known(id)) =
+            (&code, &login.target)
             && code == "invalid_scope"
         {
-            // What the server wanted more is unknown there, or the client was not registered for it:
-            // either would spoil every login.
+            // The extra scopes are unknown to the server, or the client was not registered for
+            // them. Drop both, or every later login would fail the same way.
             self.keeper(*id).narrow().await.map_err(failed)?;
-            self.ground.forget_client(issuer).await;
+            self.deps.forget_client(issuer).await;
         }
         let code = code.map_err(failed)?;
-        let way = self.ground.way(&login.home).map_err(failed)?;
+        let way = self.deps.way(&login.home).map_err(failed)?;
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code.as_str()),
@@ -369,11 +375,12 @@ impl Oauth {
             &form,
         );
         let asked = asked.await;
+        // The server deleted our client. Forget it, so that the next login registers a new one.
         if matches!(&asked, Err(OauthError::Refused { code, .. }) if code == "invalid_client") {
-            self.ground.forget_client(&login.issuer.issuer).await;
+            self.deps.forget_client(&login.issuer.issuer).await;
         }
         let tokens = asked.map_err(failed)?;
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         let grant = Grant {
             issuer: login.issuer.issuer.clone(),
             token_endpoint: login.token_endpoint.to_string(),
@@ -390,20 +397,24 @@ impl Oauth {
             keeps_refresh: false,
             ended: None,
         };
-        self.keep(login, Held::new(grant, &login.client, &tokens))
+        self.keep(login, StoredLogin::new(grant, &login.client, &tokens))
             .await
     }
 
-    async fn keep(&self, login: &Pending, held: Held) -> Result<ConnectionRecord, ToolError> {
-        let desk = &self.ground.desk;
+    async fn keep(
+        &self,
+        login: &Pending,
+        held: StoredLogin,
+    ) -> Result<ConnectionRecord, ToolError> {
+        let accounts = &self.deps.accounts;
         let (id, new) = match &login.target {
-            Target::Known(id) => (*id, false),
-            Target::New(name) => {
-                let draft = Draft {
+            LoginTarget::Known(id) => (*id, false),
+            LoginTarget::New(name) => {
+                let draft = ConnectionDraft {
                     name: Some(name.clone()),
-                    ..Draft::default()
+                    ..ConnectionDraft::default()
                 };
-                let made = desk
+                let made = accounts
                     .add(&login.service, ConnectionKind::Oauth, draft)
                     .await?;
                 (made.id, true)
@@ -411,15 +422,15 @@ impl Oauth {
         };
         if let Err(error) = self.keeper(id).replace(held).await {
             if new {
-                let _ = desk.remove(&id.to_string()).await; // an account without a login is of no use
+                let _ = accounts.remove(&id.to_string()).await; // an account without a login is useless
             }
             return Err(failure(&login.server, &error));
         }
-        desk.mark(id, ConnectionStatus::Connected, "").await;
-        desk.get(&id.to_string())
+        accounts.mark(id, ConnectionStatus::Connected, "").await;
+        accounts.get(&id.to_string())
     }
 
-    /// Notes how a login ended.
+    /// Records how a login ended.
     pub(super) fn tell(&self, login: &Pending, ended: &Result<ConnectionRecord, ToolError>) {
         let (state, detail, connection) = match ended {
             Ok(record) => ("done", None, Some(record.id)),
@@ -429,13 +440,14 @@ impl Oauth {
         logins.tell(login, state, detail, connection);
     }
 
-    /// How the last login at a server stands.
-    pub fn last(&self, server: &ServerName) -> Option<Told> {
+    /// Returns the state of the last login at a server.
+    pub fn last(&self, server: &ServerName) -> Option<LoginState> {
         let mut logins = self.logins.lock().expect("no panic while held");
-        logins.last(server, self.ground.clock.now())
+        logins.last(server, self.deps.clock.now())
     }
 
-    /// Ends the login of an account: its authorization server is told, and nothing of it stays.
+    /// Logs an account out: revokes its tokens and deletes its record. Returns the error if
+    /// revoking failed, which does not stop the rest.
     pub async fn log_out(
         &self,
         server: &ServerName,
@@ -443,7 +455,9 @@ impl Oauth {
     ) -> Result<Option<String>, ToolError> {
         let keeper = self.keeper(account.id);
         let told = keeper.revoke().await.err().map(|error| error.to_string());
-        self.ground.desk.remove(&account.id.to_string()).await?;
+        // Revocation first, while the tokens are still stored; the account is removed even if it
+        // fails.
+        self.deps.accounts.remove(&account.id.to_string()).await?;
         self.keepers
             .lock()
             .expect("no panic while held")
@@ -452,26 +466,27 @@ impl Oauth {
             .lock()
             .expect("no panic while held")
             .forget(server);
-        self.ground.learn().await;
+        self.deps.learn().await;
         Ok(told)
     }
 
-    /// Lets what is under way come to its end.
+    /// Waits for running renewals and exchanges.
     pub(super) async fn rest(&self) {
-        self.ground.tasks.close();
-        self.ground.tasks.wait().await;
+        self.deps.tasks.close();
+        self.deps.tasks.wait().await;
     }
 }
 
-/// Whether an account logs in by a client's name and secret: it has both, and the owner did not say
-/// what else they are for.
+/// Returns whether an account uses the client credentials grant: it has a client id and secret, and
+/// the settings do not use them in a header.
 fn by_client(config: &McpServer, keys: &Keys) -> bool {
     let has = |name: &str| keys.contains_key(name);
     let used = |value: &String| value.contains("${client_");
     has("client_id") && has("client_secret") && !has("token") && !config.headers.values().any(used)
 }
 
-/// What to ask for: what the owner says, else what the server says, and what it wanted since.
+/// The scopes to request: those of the settings, else those of the challenge, else those of the
+/// metadata, plus the ones requested since.
 fn scope(
     chosen: Vec<String>,
     challenged: &[String],
@@ -495,7 +510,7 @@ fn scope(
     scope
 }
 
-/// Where a browser on this machine finds a gateway that listens everywhere.
+/// Replaces an unspecified listen address by loopback, which a browser on this machine can open.
 fn reachable(url: &str) -> String {
     let Ok(mut parsed) = Url::parse(url) else {
         return url.to_owned();

@@ -1,12 +1,12 @@
-//! Renewing the tokens of one account ahead of their end.
+//! Renews the tokens of one account before they expire.
 //!
-//! One renewal at a time, whoever asks. While it is on its way a token that still holds is shown as
-//! before; only who has none waits. A renewal runs to its end whoever stops waiting.
+//! There is one renewal at a time per account. A token that is still valid stays in use meanwhile;
+//! only callers without one wait. A renewal runs to completion even if its callers go away.
 //!
-//! Servers that rotate refresh tokens take the second use of one for a theft and revoke the login. So
-//! that a token is about to be sent is on disk before it is sent, and one that was sent without an
-//! answer, by this process or one that crashed, is not sent again, unless the server was seen to
-//! leave refresh tokens as they are.
+//! Servers that rotate refresh tokens treat a second use as theft and revoke the login. So the fact
+//! that a token is about to be sent is on disk before it is sent, and one that was sent without a
+//! response, by this process or by one that crashed, is never sent again, unless the server was
+//! seen to keep refresh tokens unchanged.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,10 +16,10 @@ use futures_util::future::{BoxFuture, Shared};
 use url::Url;
 
 use super::error::OauthError;
-use super::keeper::{Current, Flow, Held, Keeper, Spent};
+use super::keeper::{Current, Flow, Keeper, Spent, StoredLogin};
 use super::token;
 
-/// How long a renewal ahead of time is not tried again after it failed.
+/// How long to wait after a failed early renewal.
 const PAUSE: Duration = Duration::from_secs(5);
 
 type Flight = Shared<BoxFuture<'static, Result<(), OauthError>>>;
@@ -30,9 +30,9 @@ pub(super) struct Renewals(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The one under way.
+    /// The renewal in progress.
     flight: Option<Flight>,
-    /// None is begun ahead of time before this, by the monotonic clock.
+    /// No early renewal before this time on the monotonic clock.
     not_before: Duration,
 }
 
@@ -42,7 +42,7 @@ impl Renewals {
     }
 }
 
-/// Ends a flight, also one that panics.
+/// Clears the flight on drop, also after a panic.
 struct Landing(Arc<Keeper>);
 
 impl Drop for Landing {
@@ -52,15 +52,15 @@ impl Drop for Landing {
 }
 
 impl Keeper {
-    /// The token to show now. One that is old or was spent is renewed first; one that is only due
-    /// for renewal is shown while that goes on.
+    /// Returns a usable token. An expired or rejected one is renewed first; one that is only due
+    /// for renewal is returned while a renewal runs in the background.
     pub(super) async fn token(
         self: &Arc<Self>,
         spent: Option<Spent>,
     ) -> Result<Option<Arc<Current>>, OauthError> {
         if self.current.load().is_none() {
             if matches!(self.flow, Flow::Machine { .. }) {
-                return Ok(None); // whether one is wanted is not known yet
+                return Ok(None); // whether the server requires one is not known yet
             }
             self.take_up().await?;
         }
@@ -78,7 +78,7 @@ impl Keeper {
         Ok(self.current.load_full())
     }
 
-    /// Uses the login that is on disk.
+    /// Loads the stored login.
     async fn take_up(&self) -> Result<(), OauthError> {
         let mut held = self.held.lock().await;
         let known = self.known(&mut held).await?;
@@ -91,20 +91,20 @@ impl Keeper {
         Ok(())
     }
 
-    /// Whether a token can be shown: it has not expired and is not the one that was spent.
+    /// Returns whether a token is usable: not expired and not the rejected one.
     fn lasts(&self, current: &Current, spent: Option<&Spent>) -> bool {
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         current.expires.is_none_or(|at| now < at)
             && !spent.is_some_and(|spent| spent.is(&current.token))
     }
 
     fn is_fresh(&self, current: &Current) -> bool {
-        let now = self.ground.clock.now();
+        let now = self.deps.clock.now();
         current.renew.is_none_or(|at| now < at)
     }
 
-    /// Whether there is something to renew a login with.
-    pub(super) fn renewable(&self, held: &Held) -> bool {
+    /// Returns whether a login can be renewed.
+    pub(super) fn renewable(&self, held: &StoredLogin) -> bool {
         match self.flow {
             Flow::Machine { .. } => true,
             Flow::Person => can_renew(held).is_ok(),
@@ -112,14 +112,18 @@ impl Keeper {
     }
 
     fn renew_ahead(self: &Arc<Self>) {
-        let now = self.ground.clock.monotonic();
+        let now = self.deps.clock.monotonic();
         if self.renewals.state().not_before <= now {
-            drop(self.flight(None)); // it goes on by itself
+            // The task keeps running without its handle.
+            drop(self.flight(None));
         }
     }
 
-    /// The renewal that is under way, begun if there is none; nothing if another has just ended well.
+    /// Returns the renewal in progress, starting one if needed; `None` if another has just
+    /// succeeded.
     fn flight(self: &Arc<Self>, spent: Option<Spent>) -> Option<Flight> {
+        // The lock covers check and start, so two callers cannot start two renewals with one
+        // refresh token.
         let mut state = self.renewals.state();
         let current = self.current.load_full();
         let good =
@@ -132,7 +136,7 @@ impl Keeper {
         }
         let this = self.clone();
         let forced = matches!(spent, Some(Spent::Refused(_)));
-        let job = self.ground.tasks.spawn(async move {
+        let job = self.deps.tasks.spawn(async move {
             let landing = Landing(this);
             landing.0.renew(forced).await
         });
@@ -144,27 +148,29 @@ impl Keeper {
     }
 
     async fn renew(&self, forced: bool) -> Result<(), OauthError> {
+        // The lock on `held` is released while the request is on its way; the login may be replaced
+        // meanwhile, which is checked below.
         let sent = self.prepare().await?;
         let answer = self.ask(&sent).await;
         let mut held = self.held.lock().await;
         let Some(now) = held.as_ref().filter(|now| same(now, &sent)) else {
-            return Ok(()); // somebody logged in or out meanwhile, and that stands
+            return Ok(()); // a login or logout happened meanwhile and wins
         };
         let mut next = now.clone();
         match answer {
             Ok(tokens) => {
-                take(&mut next, tokens, self.ground.clock.now());
-                // On disk before it is used. What cannot be kept is not lost while this process
-                // runs, and renewed with the next use.
+                take(&mut next, tokens, self.deps.clock.now());
+                // On disk before it is used. If that fails the new tokens stay in memory, and the
+                // next use tries to store them again.
                 let kept = self.keep(&next).await;
                 if kept.is_ok() {
-                    self.use_now(&next, forced.then(|| self.ground.clock.monotonic()));
+                    self.use_now(&next, forced.then(|| self.deps.clock.monotonic()));
                 }
                 *held = Some(next);
                 kept
             }
             Err(error) if error.passes() => {
-                self.renewals.state().not_before = self.ground.clock.monotonic() + PAUSE;
+                self.renewals.state().not_before = self.deps.clock.monotonic() + PAUSE;
                 let lost = matches!(error, OauthError::Unanswered(_)) && !next.grant.keeps_refresh;
                 if lost && matches!(self.flow, Flow::Person) {
                     return Err(self.lost(&mut held, next).await);
@@ -178,8 +184,8 @@ impl Keeper {
         }
     }
 
-    /// What to send, once it is on disk that it is sent.
-    async fn prepare(&self) -> Result<Held, OauthError> {
+    /// Returns the login to renew, after recording on disk that its refresh token is being sent.
+    async fn prepare(&self) -> Result<StoredLogin, OauthError> {
         let mut held = self.held.lock().await;
         let mut next = self.known(&mut held).await?.clone();
         if let Some(why) = &next.grant.ended {
@@ -197,11 +203,11 @@ impl Keeper {
         Ok(next)
     }
 
-    /// Asks for tokens in place of the old ones.
-    async fn ask(&self, old: &Held) -> Result<token::Tokens, OauthError> {
+    /// Requests new tokens.
+    async fn ask(&self, old: &StoredLogin) -> Result<token::Tokens, OauthError> {
         let home = Url::parse(&old.grant.resource)
             .map_err(|_| OauthError::unusable("the stored login is damaged"))?;
-        let way = self.ground.way(&home)?;
+        let way = self.deps.way(&home)?;
         let endpoint = way.place("the token endpoint", &old.grant.token_endpoint)?;
         let scope = old.grant.scope.join(" ");
         let form = match (&self.flow, &old.refresh) {
@@ -221,8 +227,9 @@ impl Keeper {
         token::ask(&way, &endpoint, &client, resource, &form).await
     }
 
-    /// No answer came: the refresh token is not used again. The login ends with its access token.
-    async fn lost(&self, held: &mut Option<Held>, next: Held) -> OauthError {
+    /// Handles a lost response: the refresh token is not used again, and the login ends when its
+    /// access token expires.
+    async fn lost(&self, held: &mut Option<StoredLogin>, next: StoredLogin) -> OauthError {
         let current = self.current.load_full();
         if !current.is_some_and(|current| self.lasts(&current, None)) {
             return self.end(held, next, OauthError::unusable(UNKNOWN)).await;
@@ -231,9 +238,14 @@ impl Keeper {
         OauthError::unusable(UNKNOWN)
     }
 
-    /// Ends a login that cannot be renewed; a client with a secret begins again. Gives why.
-    async fn end(&self, held: &mut Option<Held>, mut over: Held, error: OauthError) -> OauthError {
-        self.current.store(None); // nobody shows it any more
+    /// Ends a login that cannot be renewed; client credentials start over. Returns the reason.
+    async fn end(
+        &self,
+        held: &mut Option<StoredLogin>,
+        mut over: StoredLogin,
+        error: OauthError,
+    ) -> OauthError {
+        self.current.store(None); // from now on nobody presents it
         if matches!(self.flow, Flow::Machine { .. }) {
             *held = None;
             return error;
@@ -243,7 +255,7 @@ impl Keeper {
             return unkept;
         }
         if matches!(&error, OauthError::Refused { code, .. } if code == "invalid_client") {
-            self.ground.forget_client(&over.grant.issuer).await;
+            self.deps.forget_client(&over.grant.issuer).await;
         }
         *held = Some(over);
         error
@@ -253,8 +265,8 @@ impl Keeper {
 const NO_REFRESH: &str = "the access token has expired, and there is no refresh token";
 const UNKNOWN: &str = "the authorization server did not answer the last renewal, and the refresh token is not sent twice: a server that rotates refresh tokens would revoke the login";
 
-/// Why a login of a person cannot be renewed, if it cannot.
-fn can_renew(held: &Held) -> Result<(), OauthError> {
+/// Returns why a login cannot be renewed, if it cannot.
+fn can_renew(held: &StoredLogin) -> Result<(), OauthError> {
     let refresh = held.refresh.as_ref().filter(|_| held.grant.renewable);
     let refresh = refresh.ok_or_else(|| OauthError::unusable(NO_REFRESH))?;
     let sent = held.grant.sent.as_ref() == Some(&token::fingerprint(refresh));
@@ -264,13 +276,13 @@ fn can_renew(held: &Held) -> Result<(), OauthError> {
     }
 }
 
-/// Whether two are the same login with the same tokens.
-fn same(one: &Held, other: &Held) -> bool {
+/// Returns whether both are the same login with the same tokens.
+fn same(one: &StoredLogin, other: &StoredLogin) -> bool {
     one.access == other.access && one.refresh == other.refresh
 }
 
-/// Puts new tokens in place of the old ones.
-fn take(held: &mut Held, tokens: token::Tokens, now: manyhands_core::Timestamp) {
+/// Replaces the tokens of a login.
+fn take(held: &mut StoredLogin, tokens: token::Tokens, now: manyhands_core::Timestamp) {
     let grant = &mut held.grant;
     grant.sent = None;
     grant.keeps_refresh = match &tokens.refresh {

@@ -1,4 +1,4 @@
-//! The tokens of one account as one server is shown them.
+//! Presents the tokens of one account to one server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,34 +15,35 @@ use super::error::OauthError;
 use super::keeper::{Flow, Keeper, Spent};
 use super::metadata;
 
-/// A token that was made because another was refused, and is refused within this time itself, is not
-/// renewed once more.
+/// A token that replaced a rejected one and is itself rejected within this time is not renewed
+/// again, which stops a loop with a server that rejects every token.
 const YOUNG: Duration = Duration::from_secs(10);
 
-/// The tokens of one account as one server is shown them.
-pub(super) struct Shown {
+/// The credentials of one account at one server.
+pub(super) struct AccountTokens {
     pub(super) keeper: Arc<Keeper>,
     pub(super) server: ServerName,
     pub(super) url: Url,
 }
 
-impl Shown {
+impl AccountTokens {
     async fn mark(&self, why: &str) {
-        let desk = &self.keeper.ground.desk;
-        desk.mark(self.keeper.id, ConnectionStatus::Error, why)
+        let accounts = &self.keeper.deps.accounts;
+        accounts
+            .mark(self.keeper.id, ConnectionStatus::Error, why)
             .await;
     }
 
-    /// Why the account cannot be used, and what to do.
+    /// The error message for a login that cannot be used.
     fn words(&self, error: &OauthError) -> String {
         let server = &self.server;
         match (&self.keeper.flow, error.passes()) {
-            (_, true) => format!("the login at {server} could not be renewed now: {error}"),
+            (_, true) => format!("cannot renew the login at {server}: {error}"),
             (Flow::Person, false) => format!(
-                "the login at {server} is over: {error}; log in again with `manyhands mcp login {server}`"
+                "the login at {server} has expired or was revoked: {error}; log in again with `manyhands mcp login {server}`"
             ),
             (Flow::Machine { .. }, false) => format!(
-                "{server} cannot be logged in to with the client id and secret of the connection: {error}"
+                "the client id and secret of the connection were not accepted by {server}: {error}"
             ),
         }
     }
@@ -65,12 +66,10 @@ impl Shown {
             keeper.begin(&self.url, challenge).await?;
             return Ok(keeper.current.load().is_some());
         };
-        let now = keeper.ground.clock.monotonic();
+        let now = keeper.deps.clock.monotonic();
         let young = |forced: Duration| now.saturating_sub(forced) < YOUNG;
         if sent.as_ref() == Some(&current.token) && current.forced.is_some_and(young) {
-            return Err(OauthError::unusable(
-                "it refuses a token that was only just made",
-            ));
+            return Err(OauthError::unusable("it rejected a newly issued token"));
         }
         keeper.token(sent.map(Spent::Refused)).await?;
         Ok(true)
@@ -95,20 +94,20 @@ impl Shown {
         }
     }
 
-    /// Why a person's token is not good enough, and what to do.
+    /// The error message for a login that lacks scopes.
     fn wants_more(&self, challenge: &Challenge) -> Option<String> {
         let person = matches!(self.keeper.flow, Flow::Person);
         let (server, scope) = (&self.server, challenge.scope.join(" "));
         (person && challenge.wants_more()).then(|| {
             format!(
-                "{server} wants the login to be good for more ({scope}); log in again with `manyhands mcp login {server}`"
+                "{server} requires more scopes ({scope}); log in again with `manyhands mcp login {server}`"
             )
         })
     }
 }
 
 #[async_trait]
-impl Credentials for Shown {
+impl Credentials for AccountTokens {
     async fn headers(&self) -> Result<Vec<(HeaderName, Secret)>, UpstreamError> {
         let current = match self.keeper.token(None).await {
             Ok(current) => current,
@@ -120,7 +119,8 @@ impl Credentials for Shown {
         let Some(current) = current else {
             return Ok(Vec::new());
         };
-        // A token is for one place: an address that was changed since does not get it.
+        // A token is for one server: if the configured URL changed since, the new address must not
+        // get it.
         if !metadata::covers(&current.resource, &self.url) {
             let error = OauthError::unusable(format!("it is for {}", current.resource));
             return Err(self.failed(&error));

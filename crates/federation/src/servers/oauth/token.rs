@@ -1,4 +1,4 @@
-//! Tokens: how they are asked for, and what is kept of them.
+//! Token requests, and the record of a login.
 
 use std::time::Duration;
 
@@ -16,31 +16,31 @@ use url::form_urlencoded::{Serializer, byte_serialize};
 use super::challenge::scopes;
 use super::error::{OauthError, tame};
 use super::metadata::Issuer;
-use super::way::Way;
+use super::way::OauthHttp;
 
-/// The shortest token that can be told from other text, and so be cut out of results.
+/// The shortest token accepted: shorter ones could not be redacted from results reliably.
 const SHORTEST: usize = 8;
 /// The longest token that fits into a header.
 const LONGEST: usize = 16 * 1024;
-/// How long before its end a token is renewed, at most: more than a renewal may take, so that calls go
-/// on while an authorization server does not answer.
+/// How long before expiry a token is renewed, at most. Longer than a renewal may take, so that
+/// calls continue while an authorization server does not answer.
 const AHEAD: Duration = Duration::from_secs(60);
-/// The longest life of a token that is believed.
+/// The longest token lifetime accepted.
 const LONGEST_LIFE: u64 = 10 * 365 * 86_400;
 
-/// How a client shows at the token endpoint who it is.
+/// How a client authenticates at the token endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Shows {
-    /// By its name alone.
+pub enum ClientAuthMethod {
+    /// Client id only.
     None,
-    /// In the `Authorization` header.
+    /// Secret in the `Authorization` header.
     ClientSecretBasic,
-    /// In the body.
+    /// Secret in the request body.
     ClientSecretPost,
 }
 
-impl Shows {
+impl ClientAuthMethod {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -49,8 +49,8 @@ impl Shows {
         }
     }
 
-    /// How a client that is about to be registered shows its secret: the first way the server names.
-    /// Revocation at servers of the Python SDK, which name the body first, works only that way.
+    /// The method for a client about to be registered: the first one the server lists. Servers of
+    /// the Python SDK list the body first, and their revocation endpoint works only that way.
     pub(super) fn preferred(issuer: &Issuer) -> Result<Self, OauthError> {
         let ours = [Self::ClientSecretBasic, Self::ClientSecretPost];
         let methods = issuer
@@ -62,67 +62,67 @@ impl Shows {
         known.next().map_or_else(|| Self::fitting(issuer, true), Ok)
     }
 
-    /// How a client with or without a secret shows itself to `issuer`. One that the owner registered
-    /// uses the header unless it was told otherwise (RFC 7591).
+    /// The method for a client with or without a secret. A client that the owner registered uses
+    /// the header unless the metadata says otherwise (RFC 7591).
     pub(super) fn fitting(issuer: &Issuer, secret: bool) -> Result<Self, OauthError> {
         if !secret {
             return Ok(Self::None);
         }
         let Some(methods) = &issuer.token_endpoint_auth_methods_supported else {
-            return Ok(Self::ClientSecretBasic); // what it is unless said
+            return Ok(Self::ClientSecretBasic); // the default of RFC 8414
         };
         let known = |one: &Self| methods.iter().any(|method| method == one.word());
         let ours = [Self::ClientSecretBasic, Self::ClientSecretPost];
         ours.into_iter().find(known).ok_or_else(|| {
             OauthError::unusable(format!(
-                "the authorization server {} takes no client secret in a way that is known here",
+                "the authorization server {} supports no client authentication method known here",
                 issuer.issuer
             ))
         })
     }
 }
 
-/// A client of one authorization server.
+/// A client at one authorization server.
 #[derive(Debug, Clone)]
 pub struct Client {
     pub id: String,
     pub secret: Option<Secret>,
-    pub shows: Shows,
+    pub shows: ClientAuthMethod,
 }
 
-/// What is kept of a login beside the tokens themselves.
+/// The stored record of a login, without the tokens themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub issuer: String,
     pub token_endpoint: String,
     #[serde(default)]
     pub revocation_endpoint: Option<String>,
-    /// The server that the tokens are for, and no other.
+    /// The only server that the tokens may be sent to.
     pub resource: String,
     pub client_id: String,
-    pub shows: Shows,
-    /// What they are good for.
+    pub shows: ClientAuthMethod,
+    /// The granted scopes.
     pub scope: Vec<String>,
-    /// What the server wanted beyond that; the next login asks for it.
+    /// Scopes the server asked for beyond that; the next login requests them.
     #[serde(default)]
     pub wanted: Vec<String>,
     pub obtained: Timestamp,
     pub expires: Option<Timestamp>,
-    /// Whether the refresh token that is kept belongs to it.
+    /// Whether the stored refresh token belongs to this grant.
     pub renewable: bool,
-    /// The fingerprint of the refresh token that was sent last, until its answer is on disk.
+    /// Fingerprint of the refresh token that was sent last, until the response is on disk.
     #[serde(default)]
     pub sent: Option<String>,
-    /// Whether the last renewal left the refresh token as it was, so that it can be sent again.
+    /// Whether the last renewal did not rotate the refresh token, so that it can be sent again.
     #[serde(default)]
     pub keeps_refresh: bool,
-    /// Why it is over.
+    /// Why the login ended.
     #[serde(default)]
     pub ended: Option<String>,
 }
 
 impl Grant {
-    /// When to renew the token: a little before it ends.
+    /// When to renew the token: shortly before it expires.
     pub fn renew_at(&self) -> Option<Timestamp> {
         let expires = self.expires?;
         let ahead = (expires.since(self.obtained) / 2).min(AHEAD);
@@ -132,19 +132,19 @@ impl Grant {
     }
 }
 
-/// What a token endpoint gave.
+/// The response of a token endpoint.
 #[derive(Debug, Clone)]
 pub struct Tokens {
     pub access: Secret,
     pub refresh: Option<Secret>,
     pub lifetime: Option<Duration>,
-    /// What they are good for, where it says so.
+    /// The granted scopes, if the response names them.
     pub scope: Option<Vec<String>>,
 }
 
-/// Asks a token endpoint, as `client`, for tokens for `resource`.
+/// Requests tokens for `resource` as `client`.
 pub(super) async fn ask(
-    way: &Way,
+    way: &OauthHttp,
     endpoint: &Url,
     client: &Client,
     resource: &str,
@@ -157,13 +157,14 @@ pub(super) async fn ask(
     if status != 200 {
         return Err(refusal(status, body.as_ref()));
     }
-    let body = body.ok_or_else(|| OauthError::unusable("the token endpoint gave no JSON"))?;
+    let body =
+        body.ok_or_else(|| OauthError::unusable("the token endpoint did not return JSON"))?;
     read(&body)
 }
 
-/// Tells an authorization server that a token is no longer used.
+/// Revokes a token.
 pub(super) async fn revoke(
-    way: &Way,
+    way: &OauthHttp,
     endpoint: &Url,
     client: &Client,
     token: &Secret,
@@ -176,7 +177,7 @@ pub(super) async fn revoke(
 }
 
 async fn post(
-    way: &Way,
+    way: &OauthHttp,
     endpoint: &Url,
     client: &Client,
     fields: &[(&str, &str)],
@@ -185,13 +186,14 @@ async fn post(
     let mut headers = HeaderMap::new();
     let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
     headers.insert("content-type", kind);
-    // Beside Basic it is redundant, and servers of the Python SDK refuse a request without it.
+    // Redundant with Basic authentication, but servers of the Python SDK reject requests without
+    // it.
     fields.push(("client_id", &client.id));
     match (client.shows, &client.secret) {
-        (Shows::ClientSecretBasic, Some(secret)) => {
+        (ClientAuthMethod::ClientSecretBasic, Some(secret)) => {
             headers.insert("authorization", basic(&client.id, secret)?);
         }
-        (Shows::ClientSecretPost, Some(secret)) => {
+        (ClientAuthMethod::ClientSecretPost, Some(secret)) => {
             fields.push(("client_secret", secret.expose()));
         }
         _ => {}
@@ -205,14 +207,16 @@ async fn post(
 }
 
 fn basic(id: &str, secret: &Secret) -> Result<HeaderValue, OauthError> {
-    // A space as %20 is read right both by those who decode forms and those who decode addresses.
+    // %20 for a space is decoded correctly both as a form value and as a URL component; `+` is not.
     let encoded = |text: &str| {
         let form: String = byte_serialize(text.as_bytes()).collect();
         form.replace('+', "%20")
     };
     let pair = format!("{}:{}", encoded(id), encoded(secret.expose()));
     let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
-    let mut value = value.map_err(|_| OauthError::unusable("the client secret cannot be sent"))?;
+    let mut value = value.map_err(|_| {
+        OauthError::unusable("the client secret has characters that cannot be sent in a header")
+    })?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -227,7 +231,8 @@ fn refusal(status: u16, body: Option<&Value>) -> OauthError {
                     .unwrap_or_default(),
             ),
         },
-        // A proxy lost the answer of the server behind it, which may have carried the request out.
+        // A proxy lost the response of the server behind it, which may have carried out the
+        // request.
         None if matches!(status, 502 | 504) => OauthError::Unanswered(format!(
             "the authorization server answered with HTTP {status}"
         )),
@@ -245,11 +250,11 @@ fn read(body: &Value) -> Result<Tokens, OauthError> {
     if !kind.eq_ignore_ascii_case("bearer") {
         let kind = tame(kind);
         return Err(OauthError::unusable(format!(
-            "the token is of the type {kind:?}, and only Bearer can be used"
+            "unsupported token type {kind:?}; only Bearer is supported"
         )));
     }
     let access = token(&body["access_token"])?
-        .ok_or_else(|| OauthError::unusable("the token endpoint gave no token"))?;
+        .ok_or_else(|| OauthError::unusable("the token endpoint returned no access token"))?;
     let seconds = &body["expires_in"];
     let seconds = seconds
         .as_u64()
@@ -272,11 +277,11 @@ fn token(value: &Value) -> Result<Option<Secret>, OauthError> {
         return Ok(Some(Secret::new(text)));
     }
     Err(OauthError::unusable(
-        "the token endpoint gave a token that cannot be used: it is too short, too long, or has other characters than a header takes",
+        "the token endpoint returned an unusable token: too short, too long, or with characters not allowed in a header",
     ))
 }
 
-/// A secret of our own, and what of it is shown beforehand.
+/// A PKCE verifier and its challenge.
 pub(super) struct Proof {
     pub(super) verifier: Secret,
     pub(super) challenge: String,
@@ -293,12 +298,12 @@ impl Proof {
     }
 }
 
-/// What a token is recognised by, without being one.
+/// A hash that identifies a token without revealing it.
 pub(super) fn fingerprint(token: &Secret) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(token.expose()))
 }
 
-/// 256 bits that nobody can guess, as text.
+/// 256 random bits, as text.
 pub(super) fn unguessable(ids: &Ids) -> String {
     URL_SAFE_NO_PAD.encode(ids.random::<32>())
 }
@@ -337,7 +342,7 @@ mod tests {
             revocation_endpoint: None,
             resource: String::new(),
             client_id: String::new(),
-            shows: Shows::None,
+            shows: ClientAuthMethod::None,
             scope: Vec::new(),
             wanted: Vec::new(),
             obtained: Timestamp(1_000_000),

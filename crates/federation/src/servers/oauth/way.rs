@@ -1,9 +1,9 @@
-//! The way to authorization servers.
+//! HTTP requests to authorization servers.
 //!
-//! Which servers those are is said by the MCP server, so it is a stranger's word: a request goes to
-//! the public internet by https, or to this machine where the MCP server is on this machine itself. Only
-//! what lies at the very origin that the owner named is asked wherever it is. No redirect is
-//! followed, and no answer is taken that is large or late.
+//! The MCP server names its authorization server, so the address is untrusted: requests go to the
+//! public internet over https, or to this machine if the MCP server itself is on this machine. Only
+//! the exact origin that the owner configured may be anywhere. Redirects are not followed, and
+//! responses are limited in size and time.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,34 +19,35 @@ use url::{Host, Url};
 
 use super::error::OauthError;
 
-/// The largest answer: a list of keys or metadata is a few kilobytes.
+/// The largest response: key sets and metadata have a few kilobytes.
 const MAX_ANSWER: u64 = 256 * 1024;
-/// The longest an answer may take.
+/// The longest time for a response.
 const WITHIN: Duration = Duration::from_secs(15);
 
-/// The way from one place that the owner named.
-pub struct Way {
+/// A client for requests on behalf of one configured server.
+pub struct OauthHttp {
     home: Url,
     pinned: GatewayClient,
     checked: Egress,
 }
 
-/// What came back.
+/// An HTTP response.
 #[derive(Default)]
-pub(super) struct Answer {
+pub(super) struct OauthResponse {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
-impl Answer {
+impl OauthResponse {
     pub(super) fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
 }
 
-impl Way {
-    /// The way from `home`; `networks` are those that the owner opened for every request.
+impl OauthHttp {
+    /// A client for the server at `home`; `networks` are the private networks allowed for every
+    /// request.
     pub fn from(home: &Url, networks: &[String]) -> Result<Arc<Self>, OauthError> {
         let mut allowed = networks.to_vec();
         if is_here(home) {
@@ -66,41 +67,41 @@ impl Way {
         }))
     }
 
-    /// A place that a stranger named, if tokens may be sent there.
+    /// Parses a URL named by an untrusted server and checks that tokens may be sent there.
     pub fn place(&self, what: &str, text: &str) -> Result<Url, OauthError> {
         let refuse = |why: &str| {
             let shown = super::error::tame(text);
             Err(OauthError::unusable(format!("{what} is {shown:?}, {why}")))
         };
         let Ok(url) = Url::parse(text) else {
-            return refuse("which is not an address");
+            return refuse("which is not a URL");
         };
         if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
-            return refuse("which holds more than an address");
+            return refuse("which has a user name, password or fragment");
         }
         match url.scheme() {
             "https" => Ok(url),
             "http" if is_here(&url) && is_here(&self.home) => Ok(url),
-            "http" => refuse("which is not https, so that anybody between could read tokens"),
+            "http" => refuse("which is not https, so tokens could be intercepted"),
             _ => refuse("which is not https"),
         }
     }
 
-    /// Whether the owner named this very origin.
+    /// Returns whether the URL has the exact origin that the owner configured.
     fn is_home(&self, url: &Url) -> bool {
         url.origin() == self.home.origin()
     }
 
-    pub(super) async fn get(&self, url: &Url) -> Result<Answer, OauthError> {
+    pub(super) async fn get(&self, url: &Url) -> Result<OauthResponse, OauthError> {
         self.send(Method::GET, url, HeaderMap::new(), None).await
     }
 
-    /// Asks for a JSON document; nothing where there is none.
+    /// Fetches a JSON document; `None` if there is none.
     pub async fn document(&self, url: &Url) -> Result<Option<Value>, OauthError> {
         let answer = self.get(url).await?;
         if (300..400).contains(&answer.status) {
             return Err(OauthError::unusable(format!(
-                "{} redirects, and is not followed",
+                "{} redirects; redirects are not followed",
                 url.origin().ascii_serialization()
             )));
         }
@@ -114,7 +115,7 @@ impl Way {
         url: &Url,
         mut headers: HeaderMap,
         body: Option<Bytes>,
-    ) -> Result<Answer, OauthError> {
+    ) -> Result<OauthResponse, OauthError> {
         headers
             .entry("accept")
             .or_insert(HeaderValue::from_static("application/json"));
@@ -138,13 +139,13 @@ impl Way {
         };
         let named = |error: EgressError| match error {
             EgressError::Redirects { .. } => OauthError::unusable(format!(
-                "{} redirects, and is not followed",
+                "{} redirects; redirects are not followed",
                 url.origin().ascii_serialization()
             )),
             error => OauthError::from(error),
         };
         let response = response.map_err(named)?;
-        Ok(Answer {
+        Ok(OauthResponse {
             status: response.status.as_u16(),
             headers: response.headers.clone(),
             body: response.bytes().await.map_err(named)?,
@@ -152,7 +153,7 @@ impl Way {
     }
 }
 
-/// Whether an address is on this machine, by what it says and not by what a name resolves to.
+/// Returns whether a URL names this machine, judged by the text and not by name resolution.
 pub fn is_here(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(v4)) => v4.is_loopback(),
@@ -168,7 +169,7 @@ mod tests {
 
     #[track_caller]
     fn check(home: &str, place: &str, good: bool) {
-        let way = Way::from(&Url::parse(home).unwrap(), &[]).unwrap();
+        let way = OauthHttp::from(&Url::parse(home).unwrap(), &[]).unwrap();
         let found = way.place("its issuer", place);
         assert_eq!(found.is_ok(), good, "{home} {place}: {found:?}");
     }
@@ -203,7 +204,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_private_place_is_not_reached_from_elsewhere() {
-        let far = Way::from(&Url::parse("https://mcp.example/").unwrap(), &[]).unwrap();
+        let far = OauthHttp::from(&Url::parse("https://mcp.example/").unwrap(), &[]).unwrap();
         for place in [
             "https://10.0.0.1/",
             "https://127.0.0.1:1/",
@@ -213,7 +214,7 @@ mod tests {
             assert!(matches!(failed, OauthError::Unusable(_)), "{failed:?}");
         }
         // The same place is reached from this machine, where nobody answers.
-        let here = Way::from(&Url::parse("http://127.0.0.1:2/").unwrap(), &[]).unwrap();
+        let here = OauthHttp::from(&Url::parse("http://127.0.0.1:2/").unwrap(), &[]).unwrap();
         let failed = here.get(&Url::parse("http://127.0.0.1:1/").unwrap()).await;
         assert!(matches!(failed.err(), Some(OauthError::Unreachable(_))));
     }

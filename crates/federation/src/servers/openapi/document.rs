@@ -1,4 +1,4 @@
-//! From an OpenAPI document to operations: each with a name, a schema and the way to ask for it.
+//! Reads an OpenAPI document into operations, each with a name, a schema and its request.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use manyhands_upstream::REQUEST;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::request::{BodyKind, Parameter, Request, Slot};
+use super::request::{BodyKind, OperationRequest, Parameter, Slot};
 use super::server;
 
-/// How many operations of one document become tools.
+/// The most operations of one document that become tools.
 const MAX_OPERATIONS: usize = 5_000;
-/// How deep schemas are followed.
+/// How deep schemas are resolved.
 const MAX_DEPTH: usize = 12;
-/// How many nodes the schema of one operation may have; long texts and lists of values count as several.
+/// The most nodes in the schema of one operation; long texts and value lists count as several.
 const MAX_NODES: usize = 5_000;
 /// How many bytes of text count as one node.
 const NODE_BYTES: usize = 64;
-/// What the tools of all operations may come to, in bytes. What they refer to is written out each
-/// time, so a short document could otherwise become arbitrarily long.
+/// The most bytes of all tool definitions. References are expanded at every use, so a short
+/// document could otherwise grow without bound.
 const MAX_WRITTEN: usize = 64 * 1024 * 1024;
 
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
@@ -26,29 +26,29 @@ const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "
 /// One operation of a service.
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
-    pub(super) request: Request,
-    /// The tool, as an MCP server would define it, with the request that it stands for.
+    pub(super) request: OperationRequest,
+    /// The tool definition, including the request it stands for.
     pub(super) definition: Value,
 }
 
-/// A document, read.
+/// A parsed document.
 #[derive(Debug)]
-pub(super) struct Document {
-    /// Where the service is, as the document as a whole says.
+pub(super) struct ApiDocument {
+    /// The default server of the document.
     pub(super) server: Option<String>,
     pub(super) operations: Vec<Operation>,
 }
 
-/// Where a document came from, and whether what it says of servers counts.
+/// Where a document came from, and whether its `servers` count.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Source<'a> {
+pub(super) struct DocumentSource<'a> {
     pub(super) from: Option<&'a Url>,
-    /// The settings say where the service is.
+    /// Whether the settings name the server, so the document's `servers` are ignored.
     pub(super) settled: bool,
 }
 
-/// Reads a document, JSON or YAML.
-pub(super) fn read(text: &str, source: Source<'_>) -> Result<Document, String> {
+/// Parses a JSON or YAML document.
+pub(super) fn read(text: &str, source: DocumentSource<'_>) -> Result<ApiDocument, String> {
     let root: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(json) => serde_saphyr::from_str(text)
@@ -56,13 +56,13 @@ pub(super) fn read(text: &str, source: Source<'_>) -> Result<Document, String> {
     };
     let version = root["openapi"].as_str().unwrap_or_default();
     if !version.starts_with("3.") {
-        return Err("it does not say `openapi: 3.x`".to_owned());
+        return Err("it has no `openapi: 3.x` version field".to_owned());
     }
     let paths = root["paths"].as_object().ok_or("it has no paths")?;
     let whole = match source {
-        Source { settled: true, .. } => None,
-        Source { from, .. } => match server::named(&root, from)? {
-            // OpenAPI's own default: the service is where its document is.
+        DocumentSource { settled: true, .. } => None,
+        DocumentSource { from, .. } => match server::named(&root, from)? {
+            // The OpenAPI default: the service is where its document is.
             None if from.is_some() => Some(server::canonical("/", from)?.into()),
             named => named,
         },
@@ -91,7 +91,7 @@ pub(super) fn read(text: &str, source: Source<'_>) -> Result<Document, String> {
             written += weight(&operation.definition) * NODE_BYTES;
             if written > MAX_WRITTEN {
                 return Err(format!(
-                    "its tools come to more than {MAX_WRITTEN} bytes with everything they refer to"
+                    "its tools exceed {MAX_WRITTEN} bytes with all references resolved"
                 ));
             }
             operations.push(operation);
@@ -99,10 +99,10 @@ pub(super) fn read(text: &str, source: Source<'_>) -> Result<Document, String> {
     }
     let first = operations.first();
     let server = whole.or_else(|| first.and_then(|one| one.request.server.clone()));
-    Ok(Document { server, operations })
+    Ok(ApiDocument { server, operations })
 }
 
-/// The server of an operation: its own, that of its path, or that of the whole document.
+/// The server of an operation: its own, else that of its path, else that of the document.
 fn server_of(own: &[&Value], whole: &Option<String>, from: Option<&Url>) -> Result<String, String> {
     for object in own {
         if let Some(server) = server::named(object, from)? {
@@ -111,13 +111,13 @@ fn server_of(own: &[&Value], whole: &Option<String>, from: Option<&Url>) -> Resu
     }
     whole
         .clone()
-        .ok_or_else(|| "it does not say where the service is; set url beside it".to_owned())
+        .ok_or_else(|| "it does not name a server; set url next to openapi".to_owned())
 }
 
-/// The names that are taken, each with how often it was wanted.
-type Names = BTreeMap<String, usize>;
+/// Names in use, each with how often it was requested.
+type NameCounts = BTreeMap<String, usize>;
 
-fn name_of(operation: &Value, method: &str, path: &str, names: &mut Names) -> String {
+fn name_of(operation: &Value, method: &str, path: &str, names: &mut NameCounts) -> String {
     let said = operation["operationId"].as_str().map(str::to_owned);
     let said = said.unwrap_or_else(|| format!("{method}_{}", path.trim_matches('/')));
     let legal = |c: char| {
@@ -132,7 +132,8 @@ fn name_of(operation: &Value, method: &str, path: &str, names: &mut Names) -> St
     let wanted = words.join("_");
     let mut name = wanted.clone();
     while names.contains_key(&name) {
-        // Counted on from the last time, or many of one name would take quadratic time.
+        // Continue counting where the last duplicate stopped; starting from 1 each time would be
+        // quadratic.
         let count = names.entry(wanted.clone()).or_insert(1);
         *count += 1;
         name = format!("{wanted}_{count}");
@@ -179,7 +180,7 @@ fn operation_of(
             .iter()
             .any(|other| other.name == named && other.slot == slot)
         {
-            continue; // an operation's own goes before the one of its path
+            continue; // the parameter of an operation overrides that of its path
         }
         let mut key = named.to_owned();
         while properties.contains_key(&key) || key == "body" {
@@ -232,7 +233,7 @@ fn operation_of(
         definition["outputSchema"] = schema;
     }
     Operation {
-        request: Request {
+        request: OperationRequest {
             server: None,
             method: method.to_ascii_uppercase(),
             path: path.to_owned(),
@@ -248,7 +249,7 @@ fn slot(parameter: &Value) -> Option<Slot> {
         "path" => Some(Slot::Path),
         "query" => Some(Slot::Query),
         "header" => {
-            // Those that say who asks are the connection's, never the caller's.
+            // Headers that authenticate are set from the connection and never by the caller.
             let name = parameter["name"].as_str()?.to_ascii_lowercase();
             let ours = ["accept", "authorization", "content-type", "cookie", "host"];
             (!ours.contains(&name.as_str())).then_some(Slot::Header)
@@ -277,7 +278,7 @@ fn body_of(asked: &Value) -> Option<(BodyKind, &Value)> {
     known.next()
 }
 
-/// The schema of what a successful answer holds, where the document says it of all of them.
+/// The schema of a successful response, if all success responses declare one.
 fn output_of(root: &Value, operation: &Value, budget: &mut usize) -> Option<Value> {
     let answers = operation["responses"].as_object()?.iter();
     let good = answers.filter(|(status, _)| status.starts_with('2'));
@@ -289,7 +290,7 @@ fn output_of(root: &Value, operation: &Value, budget: &mut usize) -> Option<Valu
             media == "application/json" || media.ends_with("+json")
         };
         let mut bodies = content.into_iter().flatten();
-        // An answer that may also be something else cannot be promised to have a shape.
+        // A response that may also have another media type has no reliable schema.
         let (_, body) = bodies.find(|(media, _)| json(media))?;
         let schema = schema_of(root, body.get("schema")?, budget);
         if !schemas.contains(&schema) {
@@ -311,7 +312,7 @@ fn describe(schema: &mut Value, text: &Value) {
     }
 }
 
-/// What a `$ref` points to, within the document.
+/// Follows a `$ref` within the document.
 fn resolve<'a>(root: &'a Value, mut value: &'a Value) -> &'a Value {
     for _ in 0..MAX_DEPTH {
         let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
@@ -326,8 +327,7 @@ fn resolve<'a>(root: &'a Value, mut value: &'a Value) -> &'a Value {
     &Value::Null
 }
 
-/// A schema of the document as a JSON Schema that stands alone. What goes too deep or round in
-/// circles takes anything.
+/// Returns a self-contained JSON Schema. Recursive or too deep parts accept anything.
 fn schema_of(root: &Value, schema: &Value, budget: &mut usize) -> Value {
     let mut within = Vec::new();
     plain(root, schema, budget, &mut within)
@@ -371,7 +371,8 @@ fn plain<'a>(
             | "required" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
             | "multipleOf" | "minLength" | "maxLength" | "pattern" | "minItems" | "maxItems"
             | "uniqueItems" | "minProperties" | "maxProperties" => {
-                // References repeat what they lead to, however long its texts and lists are.
+                // References are expanded at every use, so long texts and lists count against the
+                // budget each time.
                 match budget.checked_sub(weight(value)) {
                     Some(left) => *budget = left,
                     None => continue,
@@ -387,7 +388,7 @@ fn plain<'a>(
     Value::Object(out)
 }
 
-/// What OpenAPI 3.0 said in words of its own.
+/// Translates keywords of OpenAPI 3.0 to JSON Schema.
 fn settle_old_words(map: &Map<String, Value>, out: &mut Map<String, Value>) {
     if map.get("nullable") == Some(&Value::Bool(true))
         && let Some(Value::String(kind)) = out.get("type").cloned()
@@ -465,7 +466,7 @@ components:
 
     #[test]
     fn operations_become_tools() {
-        let document = read(PETS, Source::default()).unwrap();
+        let document = read(PETS, DocumentSource::default()).unwrap();
         assert_eq!(document.server.as_deref(), Some("https://pets.example/v1"));
         let names: Vec<&str> = document
             .operations
@@ -487,7 +488,7 @@ components:
 
     #[test]
     fn schemas_stand_alone_and_end() {
-        let document = read(PETS, Source::default()).unwrap();
+        let document = read(PETS, DocumentSource::default()).unwrap();
         let body = &document.operations[2].definition["inputSchema"]["properties"]["body"];
         assert_eq!(
             body["properties"]["name"]["type"],
@@ -503,7 +504,7 @@ components:
 
     #[test]
     fn what_a_good_answer_holds_is_the_output_schema() {
-        let document = read(PETS, Source::default()).unwrap();
+        let document = read(PETS, DocumentSource::default()).unwrap();
         let [get, delete, add] = &document.operations[..] else {
             panic!("three operations");
         };
@@ -516,8 +517,8 @@ components:
     }
 
     /// A document whose service the settings name.
-    fn settled(text: &str) -> Result<Document, String> {
-        let source = Source {
+    fn settled(text: &str) -> Result<ApiDocument, String> {
+        let source = DocumentSource {
             settled: true,
             from: None,
         };
@@ -552,7 +553,7 @@ components:
             written.len()
         );
         let error = settled(&repeated(2_000, None, json!({ "enum": long[..40] }))).unwrap_err();
-        assert!(error.contains("come to more than"), "{error}");
+        assert!(error.contains("exceed"), "{error}");
         let document = settled(&repeated(20, None, json!({ "enum": ["a", "b"] }))).unwrap();
         let body = &document.operations[19].definition["inputSchema"]["properties"]["body"];
         assert_eq!(body["properties"]["p99"]["enum"], json!(["a", "b"]));
@@ -579,7 +580,7 @@ components:
             (r#"{"openapi":"3.1.0"}"#, "no paths"),
             (r#"{"swagger":"2.0","paths":{}}"#, "openapi: 3.x"),
         ] {
-            let error = read(text, Source::default()).unwrap_err();
+            let error = read(text, DocumentSource::default()).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
     }
@@ -595,7 +596,7 @@ components:
                 "x-note": "no path",
             },
         });
-        let servers = |source: Source<'_>| {
+        let servers = |source: DocumentSource<'_>| {
             let document = read(&text.to_string(), source).unwrap();
             let each = document.operations.iter().map(|one| {
                 assert_eq!(one.definition[REQUEST], json!(one.request));
@@ -604,7 +605,7 @@ components:
             (each.collect::<Vec<_>>(), document.server)
         };
         let own = |text: &str| Some(text.to_owned());
-        let (each, whole) = servers(Source::default());
+        let (each, whole) = servers(DocumentSource::default());
         assert_eq!(whole, own("https://api.example/v1"));
         assert_eq!(
             each,
@@ -614,9 +615,9 @@ components:
                 own("https://c.example/")
             ]
         );
-        let settled = Source {
+        let settled = DocumentSource {
             settled: true,
-            ..Source::default()
+            ..DocumentSource::default()
         };
         assert_eq!(servers(settled), (vec![None; 3], None));
     }
@@ -625,13 +626,13 @@ components:
     fn a_document_without_servers_is_where_it_came_from() {
         let text = json!({ "openapi": "3.1.0", "paths": { "/a": { "get": {} } } }).to_string();
         let from = Url::parse("https://docs.example/v2/openapi.json").unwrap();
-        let source = Source {
+        let source = DocumentSource {
             from: Some(&from),
             settled: false,
         };
         let document = read(&text, source).unwrap();
         assert_eq!(document.server.as_deref(), Some("https://docs.example/"));
-        let error = read(&text, Source::default()).unwrap_err();
-        assert!(error.contains("set url beside it"), "{error}");
+        let error = read(&text, DocumentSource::default()).unwrap_err();
+        assert!(error.contains("set url next to openapi"), "{error}");
     }
 }

@@ -1,9 +1,9 @@
-//! A plain HTTP service as a server: each operation of its OpenAPI document is a tool.
+//! HTTP services as servers: each operation of an OpenAPI document is a tool.
 //!
-//! A document is a stranger's word. What it says becomes part of the definitions that the owner
-//! accepts, hosts included, and only what was accepted is ever called: a document that changes
-//! afterwards changes nothing until the owner accepts the change. Wherever it points, requests leave
-//! through the guarded egress, and no redirect is followed.
+//! A document is untrusted. What it says, hosts included, becomes part of the definitions that the
+//! owner accepts, and only accepted requests are ever sent: a document that changes later changes
+//! nothing until the owner accepts the change. Requests leave through the guarded egress wherever
+//! they point, and redirects are not followed.
 
 mod document;
 mod request;
@@ -23,34 +23,34 @@ use manyhands_guard::{
 use serde_json::{Map, Value, json};
 use url::Url;
 
-pub(super) use request::Request;
+pub(super) use request::OperationRequest;
 
-use document::{Document, Source};
+use document::{ApiDocument, DocumentSource};
 
 /// The largest document.
 const MAX_DOCUMENT: u64 = 32 * 1024 * 1024;
-/// The largest answer.
+/// The largest response.
 const MAX_ANSWER: u64 = 32 * 1024 * 1024;
-/// How much of an answer that says no is shown.
+/// How much of an error response is shown.
 const MAX_REFUSAL: usize = 2_000;
-/// How long the document may take to come.
+/// The longest time for fetching the document.
 const DOCUMENT_TIME: Duration = Duration::from_secs(60);
 
-/// What a document says now; nothing of it counts before it is accepted.
+/// The current content of a document; nothing of it counts before it is accepted.
 #[derive(Debug)]
-pub(super) struct Listed {
-    /// Its tools, as an MCP server would define them, each with the request it stands for.
+pub(super) struct ListedTools {
+    /// Its tools as MCP definitions, each with the request it stands for.
     pub(super) definitions: Vec<Value>,
-    /// Where the service as a whole is.
+    /// The address of the service as a whole.
     pub(super) server: Option<String>,
 }
 
-/// Reads the document of a server.
+/// Fetches and parses the document of a server.
 pub(super) async fn list(
     name: &ServerName,
     config: &McpServer,
     egress: &Egress,
-) -> Result<Listed, ToolError> {
+) -> Result<ListedTools, ToolError> {
     let wrong = |why: String| {
         let (why, hint) = match why.split_once('\n') {
             Some((why, hint)) => (why.to_owned(), hint.to_owned()),
@@ -64,44 +64,44 @@ pub(super) async fn list(
     let settled = config.url.is_some();
     let read = tokio::task::spawn_blocking(move || {
         let from = from.as_ref();
-        document::read(&text, Source { from, settled })
+        document::read(&text, DocumentSource { from, settled })
     });
     let read = read.await;
     let read = read.map_err(|e| ToolError::internal(e.to_string()))?;
-    let Document { server, operations } = read.map_err(wrong)?;
+    let ApiDocument { server, operations } = read.map_err(wrong)?;
     for operation in &operations {
         if let Some(server) = &operation.request.server {
             reachable(server, egress).map_err(wrong)?;
         }
     }
     let definitions = operations.into_iter().map(|one| one.definition);
-    Ok(Listed {
+    Ok(ListedTools {
         definitions: definitions.collect(),
         server,
     })
 }
 
-/// Refuses a server that no call could reach, so that the owner hears of it when the document is
-/// read. What a name leads to is judged again with every call.
+/// Rejects a server that no call could reach, so that the owner learns of it when the document is
+/// read. Name resolution is checked again with every call.
 fn reachable(server: &str, egress: &Egress) -> Result<(), String> {
     let url = Url::parse(server).map_err(|e| e.to_string())?;
     let judged = egress.check(&server::judged(&url));
     judged.map_err(|error| format!("its server {server} cannot be used: {error}"))
 }
 
-/// Who is called, and with what.
-pub(super) struct Call<'a> {
-    /// What the owner accepted.
-    pub(super) request: &'a Request,
-    /// Where the service is, where the settings say so.
+/// A call of an operation.
+pub(super) struct OperationCall<'a> {
+    /// The accepted request.
+    pub(super) request: &'a OperationRequest,
+    /// The base URL, if the settings name it.
     pub(super) url: Option<&'a str>,
     pub(super) arguments: &'a Map<String, Value>,
     pub(super) credentials: &'a [(HeaderName, Secret)],
     pub(super) timeout: Duration,
 }
 
-impl Call<'_> {
-    /// Sends the request; the answer has the shape of an MCP server's result.
+impl OperationCall<'_> {
+    /// Sends the request. The response has the shape of an MCP tool result.
     pub(super) async fn send(&self, egress: &Egress) -> Result<Value, ToolError> {
         let mut draft = request::draft(self.request, self.arguments)?;
         let url = self.place(&draft.path, draft.query.as_deref())?;
@@ -143,17 +143,17 @@ impl Call<'_> {
         Ok(result(&headers, &text, status.as_u16()))
     }
 
-    /// The address of the request: below the server that was accepted, whatever the arguments are.
+    /// The URL of the request: below the accepted server, whatever the arguments are.
     fn place(&self, path: &str, query: Option<&str>) -> Result<Url, ToolError> {
         let said = self.url.or(self.request.server.as_deref());
         let said = said.ok_or_else(|| {
-            let message = "it is not on record where the service is";
+            let message = "the address of the service is not stored";
             ToolError::new(ErrorCode::Unavailable, message)
                 .hint("the owner accepts what the document says with `manyhands mcp accept`")
         })?;
         let base = server::canonical(said, None).map_err(ToolError::internal)?;
         let below = base.path().trim_end_matches('/');
-        // Set part by part: nothing in the path can become another host.
+        // Set component by component: nothing in the path can change the host.
         let mut url = base.clone();
         url.set_path(&format!("{below}{path}"));
         url.set_query(query);
@@ -189,7 +189,7 @@ fn result(headers: &HeaderMap, text: &str, status: u16) -> Value {
     }
 }
 
-/// The text of a document, and where it came from if that is an address.
+/// The text of a document, and its URL if it was fetched.
 async fn document_text(source: &str, egress: &Egress) -> Result<(String, Option<Url>), String> {
     let shown = masked_text(source);
     let Ok(url) = Url::parse(source) else {
@@ -227,7 +227,7 @@ async fn document_text(source: &str, egress: &Egress) -> Result<(String, Option<
     Ok((text, Some(url)))
 }
 
-/// What went wrong; a hint follows on a line of its own.
+/// The error message; a hint follows on its own line.
 fn reason(error: &EgressError) -> String {
     match error {
         EgressError::Redirects { .. } => "it redirects, and redirects are not followed".to_owned(),
@@ -252,7 +252,7 @@ fn failure(error: &EgressError) -> ToolError {
     }
 }
 
-/// What `make fuzz` does with a document.
+/// Entry point of `make fuzz`.
 pub fn fuzz_document(text: &str) {
-    let _ = document::read(text, Source::default()); // only that it ends matters
+    let _ = document::read(text, DocumentSource::default()); // only termination matters
 }

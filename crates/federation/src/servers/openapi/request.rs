@@ -1,4 +1,4 @@
-//! From a call's arguments to one request of an operation.
+//! Builds the HTTP request of an operation from the arguments of a call.
 
 use manyhands_core::ToolError;
 use manyhands_guard::{HeaderMap, HeaderName, HeaderValue};
@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Where a parameter goes.
+/// The location of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Slot {
@@ -24,11 +24,11 @@ pub(super) struct Parameter {
     pub(super) name: String,
     #[serde(rename = "in")]
     pub(super) slot: Slot,
-    /// Whether each item of a list is a parameter of its own.
+    /// Whether each item of a list becomes its own parameter.
     pub(super) explode: bool,
 }
 
-/// How a body is written.
+/// The encoding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum BodyKind {
@@ -37,14 +37,14 @@ pub(super) enum BodyKind {
     Text,
 }
 
-/// The request that a tool stands for. It is part of the tool's definition, so that the owner accepts
-/// where it goes together with what it says; a call is made from what was accepted, never from the
-/// document as it is now.
+/// The request that a tool stands for. It is part of the tool definition, so the owner accepts the
+/// address together with the description; calls use the accepted request and never the current
+/// document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::servers) struct Request {
-    /// Scheme, host, port and base path of the service; nothing where the settings say them.
+pub(in crate::servers) struct OperationRequest {
+    /// Scheme, host, port and base path; `None` if the settings name them.
     pub(super) server: Option<String>,
-    /// `GET`, `POST` and so on.
+    /// The HTTP method.
     pub(super) method: String,
     /// The path with its `{parameters}`.
     pub(super) path: String,
@@ -52,28 +52,28 @@ pub(in crate::servers) struct Request {
     pub(super) body: Option<BodyKind>,
 }
 
-/// Everything but letters, digits and what RFC 3986 leaves alone.
+/// Everything except letters, digits and the unreserved characters of RFC 3986.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// One request, without where it goes and who asks.
+/// A request without base URL and credentials.
 #[derive(Debug, PartialEq)]
-pub(super) struct Draft {
-    /// The path, below the service's own.
+pub(super) struct RequestDraft {
+    /// The path below the base path of the service.
     pub(super) path: String,
     pub(super) query: Option<String>,
     pub(super) headers: HeaderMap,
     pub(super) body: Option<Vec<u8>>,
 }
 
-/// The request that arguments ask for; they fit the schema.
+/// Builds the request for arguments that match the schema.
 pub(super) fn draft(
-    operation: &Request,
+    operation: &OperationRequest,
     arguments: &Map<String, Value>,
-) -> Result<Draft, ToolError> {
+) -> Result<RequestDraft, ToolError> {
     let template = operation.path.split('#').next().unwrap_or_default();
     let (path, fixed) = match template.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -93,7 +93,7 @@ pub(super) fn draft(
             Slot::Path => {
                 let text = joined(value);
                 if text.is_empty() || text == "." || text == ".." {
-                    let message = "cannot be a part of a path: it would lead elsewhere";
+                    let message = "cannot be used as a path segment";
                     return Err(ToolError::parameter(&parameter.key, message));
                 }
                 path = path.replace(&format!("{{{}}}", parameter.name), &escape(&text));
@@ -122,7 +122,7 @@ pub(super) fn draft(
         "accept",
         HeaderValue::from_static("application/json, */*;q=0.5"),
     );
-    Ok(Draft {
+    Ok(RequestDraft {
         path,
         query: (!query.is_empty()).then(|| query.join("&")),
         headers,
@@ -138,7 +138,7 @@ fn pair(name: &str, value: &str) -> String {
     format!("{}={}", escape(name), escape(value))
 }
 
-/// A parameter of the query: lists are repeated or joined, objects are keys of their own.
+/// Encodes a query parameter: lists are repeated or joined, objects become one pair per key.
 fn pairs(parameter: &Parameter, value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) if parameter.explode => items
@@ -162,7 +162,7 @@ fn form(body: &Value) -> String {
     fields.collect::<Vec<_>>().join("&")
 }
 
-/// A value as one text: lists by commas.
+/// Renders a value as text; lists are comma-separated.
 fn joined(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -177,14 +177,18 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn operation(path: &str, parameters: &[(&str, Slot)], body: Option<BodyKind>) -> Request {
+    fn operation(
+        path: &str,
+        parameters: &[(&str, Slot)],
+        body: Option<BodyKind>,
+    ) -> OperationRequest {
         let parameter = |(name, slot): &(&str, Slot)| Parameter {
             key: (*name).to_owned(),
             name: (*name).to_owned(),
             slot: *slot,
             explode: true,
         };
-        Request {
+        OperationRequest {
             server: None,
             method: "GET".to_owned(),
             path: path.to_owned(),

@@ -1,7 +1,7 @@
-//! Where a service is: the `servers` of a document, in one spelling.
+//! The `servers` of a document, in one canonical spelling.
 //!
-//! The owner accepts a place once, by what is shown of it, and credentials are sent there from then
-//! on. So every spelling of one place has to come out the same, and none may look like another.
+//! The owner accepts an address once, by how it is displayed, and credentials are sent there from
+//! then on. So all spellings of one address must compare equal, and none may look like another.
 
 use serde_json::Value;
 use url::{Host, Url};
@@ -9,8 +9,8 @@ use url::{Host, Url};
 /// The longest address of a server.
 const MAX_ADDRESS: usize = 2_000;
 
-/// The server that `object` (an operation, a path, or the document) names first, if it names one.
-/// `from` is where the document came from: addresses may be relative to it.
+/// The first server that `object` (an operation, a path or the document) names. Relative addresses
+/// are resolved against `from`, the URL of the document.
 pub(super) fn named(object: &Value, from: Option<&Url>) -> Result<Option<String>, String> {
     let Some(first) = object["servers"].get(0) else {
         return Ok(None);
@@ -22,7 +22,7 @@ pub(super) fn named(object: &Value, from: Option<&Url>) -> Result<Option<String>
     canonical(&said, from).map(|url| Some(url.into()))
 }
 
-/// The address with the defaults of its `{variables}` in their places.
+/// Substitutes the default values of `{variables}`.
 fn filled(said: &str, variables: &Value) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = said;
@@ -42,22 +42,22 @@ fn filled(said: &str, variables: &Value) -> Result<String, String> {
     Ok(out)
 }
 
-/// An address in the one spelling that is accepted, compared and called: scheme, host, port and base
-/// path, without a slash at the end.
+/// The canonical URL that is accepted, compared and called: scheme, host, port and base path,
+/// without a trailing slash.
 pub(super) fn canonical(said: &str, from: Option<&Url>) -> Result<Url, String> {
     let shown = || said.chars().take(200).collect::<String>();
     let wrong = |why: &str| format!("the server {:?} {why}", shown());
     if said.len() > MAX_ADDRESS {
-        return Err(wrong("is too long for an address"));
+        return Err(wrong("is too long for a URL"));
     }
     let parsed = match from {
         Some(from) => from.join(said),
         None => Url::parse(said),
     };
     let mut url = parsed.map_err(|error| match (error, from) {
-        (url::ParseError::RelativeUrlWithoutBase, None) => wrong(
-            "is relative, and the document is a file; set `url` beside `openapi` to say where the service is",
-        ),
+        (url::ParseError::RelativeUrlWithoutBase, None) => {
+            wrong("is relative, but the document is a local file; set `url` next to `openapi`")
+        }
         (error, _) => wrong(&format!("is not an address: {error}")),
     })?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -65,7 +65,7 @@ pub(super) fn canonical(said: &str, from: Option<&Url>) -> Result<Url, String> {
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(wrong(
-            "holds a user name or password; add a connection with the credentials instead",
+            "contains a user name or password; add a connection with the credentials instead",
         ));
     }
     if let Some(Host::Domain(name)) = url.host() {
@@ -83,18 +83,18 @@ pub(super) fn canonical(said: &str, from: Option<&Url>) -> Result<Url, String> {
     Ok(url)
 }
 
-/// What stands for a place when it is judged without a lookup: names of this machine are its
-/// loopback address, whatever a resolver makes of them.
+/// The URL used to judge an address without a lookup: names of this machine count as loopback,
+/// whatever a resolver says.
 pub(super) fn judged(url: &Url) -> Url {
     let mut url = url.clone();
     let local = matches!(url.host(), Some(Host::Domain(name)) if name == "localhost" || name.ends_with(".localhost"));
     if local {
-        let _ = url.set_ip_host([127, 0, 0, 1].into()); // an http address always takes one
+        let _ = url.set_ip_host([127, 0, 0, 1].into()); // never fails for http URLs
     }
     url
 }
 
-/// A path of the document: it stays below its server's base path.
+/// Checks that a path of the document stays below the base path of its server.
 pub(super) fn checked_path(path: &str) -> Result<(), String> {
     let shown: String = path.chars().take(200).collect();
     if !path.starts_with('/') {
@@ -105,7 +105,8 @@ pub(super) fn checked_path(path: &str) -> Result<(), String> {
         let segment = segment.to_ascii_lowercase().replace("%2e", ".");
         segment == "." || segment == ".."
     };
-    // The address parser takes a backslash for a slash, and leaves these characters out.
+    // The URL parser treats a backslash as a slash and drops tabs and newlines, so either could
+    // smuggle in another path.
     let odd = plain.contains(['\t', '\n', '\r']);
     match odd || plain.split(['/', '\\']).any(dots) {
         true => Err(format!("the path {shown:?} leads out of its server")),

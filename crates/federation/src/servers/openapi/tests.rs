@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::request::Request;
-use super::{Call, Listed, list};
+use super::request::OperationRequest;
+use super::{ListedTools, OperationCall, list};
 
 /// A server that records what it is sent, and always answers the same.
 struct Recorder {
@@ -98,7 +98,7 @@ fn document(servers: Value) -> Value {
     })
 }
 
-async fn read(document: &Value, egress: &Egress) -> Result<Listed, ToolError> {
+async fn read(document: &Value, egress: &Egress) -> Result<ListedTools, ToolError> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("openapi.json");
     std::fs::write(&file, document.to_string()).unwrap();
@@ -114,9 +114,9 @@ async fn call(server: &str, id: &str, egress: &Egress) -> Result<Value, ToolErro
         "server": server, "method": "GET", "path": "/pets/{id}", "body": null,
         "parameters": [{ "key": "id", "name": "id", "in": "path", "explode": false }],
     });
-    let request: Request = serde_json::from_value(request).unwrap();
+    let request: OperationRequest = serde_json::from_value(request).unwrap();
     let secret = Secret::new("Bearer canary-credential");
-    let call = Call {
+    let call = OperationCall {
         request: &request,
         url: None,
         arguments: &Map::from_iter([("id".to_owned(), json!(id))]),
@@ -339,10 +339,10 @@ async fn what_the_settings_say_of_the_service_goes_before_the_document() {
     let listed = list(&name, &config, &allowed).await.unwrap();
     let request = &listed.definitions[0][manyhands_upstream::REQUEST];
     assert_eq!(request["server"], Value::Null);
-    let request: Request = serde_json::from_value(request.clone()).unwrap();
+    let request: OperationRequest = serde_json::from_value(request.clone()).unwrap();
     let arguments = Map::from_iter([("id".to_owned(), json!("7"))]);
     let send = async |url: Option<&str>| {
-        let call = Call {
+        let call = OperationCall {
             request: &request,
             url,
             arguments: &arguments,

@@ -1,11 +1,11 @@
-//! JSON that is written as it is read, value by value, so that none is ever whole in memory.
+//! Writes JSON while reading it, value by value, so that none is ever whole in memory.
 
 use std::cell::RefCell;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// A value that is still to be read; it can be written once.
+/// A value still to be read; it can be written once.
 pub(super) struct Copied<D>(RefCell<Option<D>>);
 
 impl<'de, D: Deserializer<'de>> Copied<D> {

@@ -1,4 +1,4 @@
-//! The text of documents: read once, and kept for a while, since paging through one asks for it again and again.
+//! The text of documents, extracted once and cached for a while, since a reader pages through it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -12,14 +12,14 @@ use manyhands_store::StoreError;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// The largest document that is read, in bytes: it is in memory while it is.
+/// The largest document, in bytes: it is in memory while it is read.
 pub const MOST: u64 = 64 * 1024 * 1024;
-/// How many are read at once.
+/// The most documents read at once.
 const READERS: usize = 2;
-/// How many bytes of text are kept.
+/// The most bytes of cached text.
 const KEPT: usize = 16 * 1024 * 1024;
 
-/// Text of a document.
+/// The text of a document.
 #[derive(Debug, Clone)]
 pub struct Extracted {
     /// The kind of document.
@@ -28,11 +28,11 @@ pub struct Extracted {
     pub text: Bytes,
 }
 
-/// Reads documents. Cheap to clone.
+/// Extracts documents. Cheap to clone.
 #[derive(Clone)]
 pub struct Documents {
     places: Arc<Semaphore>,
-    /// The last ones by the hash of their bytes, the newest last.
+    /// The last ones by content hash, newest last.
     kept: Arc<Mutex<VecDeque<(String, Extracted)>>>,
 }
 
@@ -46,7 +46,8 @@ impl Default for Documents {
 }
 
 impl Documents {
-    /// The text of the document whose bytes come from `pieces` and have this hash. `html` says that it is a web page.
+    /// The text of the document with this hash, whose bytes come from `pieces`. `html` says that it
+    /// is a web page.
     pub async fn read(
         &self,
         sha256: &str,
@@ -60,7 +61,7 @@ impl Documents {
         }
         let place = self.places.clone().acquire_owned().await;
         let place = place.map_err(|e| ToolError::internal(e.to_string()))?;
-        // Somebody else may have read it while this waited.
+        // Another reader may have extracted it while this one waited.
         if let Some(known) = self.known(&key) {
             return Ok(known);
         }
@@ -70,7 +71,7 @@ impl Documents {
         });
         let all = all.await?;
         let cancel = cancel.child_token();
-        // Whoever waits may be gone, and then nobody wants the rest.
+        // If the caller goes away, the extraction stops and frees its slot.
         let stop = cancel.clone().drop_guard();
         let done = tokio::task::spawn_blocking(move || {
             let read = match html {
@@ -79,12 +80,13 @@ impl Documents {
                     documents::read(&all, DocumentLimits::default(), &|| cancel.is_cancelled())
                 }
             };
+            // Freed by the job, which keeps running if the caller goes away.
             drop(place);
             read
         });
-        // A defect of the reader ends here, not with the gateway.
+        // A panic of a parser, fed with untrusted files, must not take the gateway down.
         let done = done.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "internal error (a bug in manyhands) while a document was read");
+            tracing::error!(event = "document_parser_panicked", %error, "internal error (a bug in manyhands) while reading a document");
             Err(DocumentError::Damaged("it could not be read".to_owned()))
         });
         stop.disarm();

@@ -6,17 +6,17 @@ use manyhands_core::{ErrorCode, ToolError};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::path::{self, Found};
+use super::path::{self, Selected};
 use super::window::Window;
-use super::{Page, Part, Source, large};
+use super::{TextPart, TextRange, TextSource, large};
 
-/// The largest file that is read as a whole, in bytes. Of larger ones only what is selected is held in memory.
-/// Less in tests, which read many.
+/// The largest file parsed as a whole, in bytes; of larger ones only the selected parts are in
+/// memory. Smaller in tests, which read many files.
 pub(super) const MOST: usize = if cfg!(test) { 1 << 19 } else { 16 << 20 };
-/// The most indices that can be asked for.
+/// The most indices of one request.
 const MAX_INDICES: usize = 10_000;
 
-/// What is asked of a JSON file: the values at a path, or some elements of the list that the path selects or the file is.
+/// A request for values of a JSON file: those at a path, or elements of a list.
 #[derive(Debug)]
 pub struct JsonAsk {
     /// The JSON path; the whole document when `None`.
@@ -30,7 +30,7 @@ pub struct JsonAsk {
 pub struct Indices(Vec<(usize, usize)>);
 
 impl Indices {
-    /// Reads `0,1,2` or `0-5`.
+    /// Parses `0,1,2` or `0-5`.
     pub fn parse(text: &str) -> Result<Self, ToolError> {
         let wrong = || {
             let message = "must be indices or ranges such as 0,1,2 or 0-5";
@@ -51,7 +51,8 @@ impl Indices {
         let count = ranges.iter().try_fold(0_usize, |sum, (first, last)| {
             sum.checked_add(last - first)?.checked_add(1)
         });
-        // A range may reach past the end of the list; many of them may not repeat it.
+        // A single range may reach past the end of the list. Many of them could repeat the list, so
+        // their sum is limited.
         if ranges.len() > 1 && count.is_none_or(|count| count > MAX_INDICES) {
             let message = format!("must name at most {MAX_INDICES} elements");
             return Err(ToolError::parameter("array_indices", message));
@@ -59,19 +60,19 @@ impl Indices {
         Ok(Self(ranges))
     }
 
-    /// Whether an element is one of them.
+    /// Returns whether an element is selected.
     pub(super) fn takes(&self, place: usize) -> bool {
         self.0
             .iter()
             .any(|(first, last)| (*first..=*last).contains(&place))
     }
 
-    /// The last element that can be one of them.
+    /// The last element that can be selected.
     pub(super) fn last(&self) -> usize {
         self.0.iter().map(|(_, last)| *last).max().unwrap_or(0)
     }
 
-    /// Them, in the order they are asked for, of a list of `count` elements.
+    /// The selected elements of a list of `count`, in the requested order.
     pub(super) fn of<'a>(
         &self,
         count: usize,
@@ -90,13 +91,13 @@ impl Indices {
 }
 
 impl JsonAsk {
-    /// A page of the answer, as indented JSON. Few files are read like this at once.
+    /// A page of the result, as indented JSON. `places` limits how many files are read at once.
     pub async fn read(
         self,
-        mut source: Source,
-        page: Page,
+        mut source: TextSource,
+        page: TextRange,
         places: &Arc<Semaphore>,
-    ) -> Result<Part, ToolError> {
+    ) -> Result<TextPart, ToolError> {
         let place = places.clone().acquire_owned().await;
         let place = place.map_err(|e| ToolError::internal(e.to_string()))?;
         let (text, whole) = source.all(MOST).await?;
@@ -111,23 +112,23 @@ impl JsonAsk {
         done.await.map_err(|e| ToolError::internal(e.to_string()))?
     }
 
-    fn answer(&self, text: &str, page: Page) -> Result<Part, ToolError> {
+    fn answer(&self, text: &str, page: TextRange) -> Result<TextPart, ToolError> {
         let document: Value = serde_json::from_str(text).map_err(|e| not_json(&e))?;
         let found = match &self.path {
             Some(path) => path::find(&document, path)?,
-            None => Found::One(&document),
+            None => Selected::One(&document),
         };
         let Some(indices) = &self.indices else {
             return match found {
-                Found::One(value) => shown(value, page),
-                Found::Many(values) => shown(&values, page),
+                Selected::One(value) => shown(value, page),
+                Selected::Many(values) => shown(&values, page),
             };
         };
         let elements = match &found {
-            Found::One(Value::Array(list)) => list.iter().collect(),
-            Found::One(other) => return Err(no_list(self.path.as_deref(), other)),
-            // A query that can only mean one value selects the list that it is.
-            Found::Many(values) => match (&values[..], self.is_singular()) {
+            Selected::One(Value::Array(list)) => list.iter().collect(),
+            Selected::One(other) => return Err(no_list(self.path.as_deref(), other)),
+            // A query that can only match one value selects the list that it is.
+            Selected::Many(values) => match (&values[..], self.is_singular()) {
                 ([Value::Array(list)], true) => list.iter().collect(),
                 _ => values.clone(),
             },
@@ -138,7 +139,7 @@ impl JsonAsk {
         )
     }
 
-    /// Whether the path is a query that fits one value at the most.
+    /// Returns whether the path is a query that matches at most one value.
     pub(super) fn is_singular(&self) -> bool {
         let path = self.path.as_deref().unwrap_or_default();
         large::split(path).is_some_and(|query| query.is_singular())
@@ -150,7 +151,7 @@ pub(super) fn not_json(error: &serde_json::Error) -> ToolError {
         .hint("use search, start_line and end_line, or offset and limit instead")
 }
 
-/// That elements were asked of something that has none.
+/// The error for elements requested of something that is not a list.
 pub(super) fn no_list(path: Option<&str>, found: &Value) -> ToolError {
     let kind = match found {
         Value::Object(_) => "an object",
@@ -168,7 +169,7 @@ pub(super) fn no_list(path: Option<&str>, found: &Value) -> ToolError {
         .hint("select a list with json_path, such as data.items")
 }
 
-fn shown(value: &impl serde::Serialize, page: Page) -> Result<Part, ToolError> {
+fn shown(value: &impl serde::Serialize, page: TextRange) -> Result<TextPart, ToolError> {
     let mut window = Window::new(page);
     let written = serde_json::to_writer_pretty(&mut window, value);
     match written {

@@ -1,4 +1,5 @@
-//! Values of a JSON file that is too large to be held: it is read once from front to back, and only what is selected is looked at.
+//! Values of a JSON file too large for memory: it is read once from front to back, and only the
+//! selected parts are held.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,30 +16,33 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::copy::Copied;
 use super::json::{Indices, JsonAsk, MOST, no_list, not_json};
-use super::path::{self, Step};
+use super::path::{self, KeyStep};
 use super::window::Window;
-use super::{Page, Part, Source};
+use super::{TextPart, TextRange, TextSource};
 
-/// What queries may cost in all, over the values they are tried on.
+/// The total cost of queries, over all values they are tried on.
 const MAX_COST: u64 = 200_000_000;
 
-/// A page of the answer. `begun` is the text that was read of `source` already.
+/// A page of the result. `begun` is the text already read from `source`.
 pub(super) async fn read(
     ask: JsonAsk,
     begun: String,
-    mut source: Source,
-    page: Page,
+    mut source: TextSource,
+    page: TextRange,
     place: OwnedSemaphorePermit,
-) -> Result<Part, ToolError> {
-    let plan = Plan::of(&ask)?;
+) -> Result<TextPart, ToolError> {
+    let plan = StreamPlan::of(&ask)?;
+    // A short channel: the reader waits for the parser, so memory stays flat for any file size.
     let (give, taken) = mpsc::channel(4);
     let job = tokio::task::spawn_blocking(move || {
-        let part = Reading::new(ask, plan, page).run(taken);
+        let part = JsonStream::new(ask, plan, page).run(taken);
+        // The permit is freed by the job itself, which may outlive the caller.
         drop(place);
         part
     });
     let mut piece = Some(begun);
-    // Ends early when enough was read, and the job does when this is dropped.
+    // Dropping the channel ends the reader early once enough was read, and dropping this future
+    // ends the job.
     while let Some(text) = piece {
         if give.send(text.into_bytes()).await.is_err() {
             break;
@@ -49,86 +53,91 @@ pub(super) async fn read(
     job.await.map_err(|e| ToolError::internal(e.to_string()))?
 }
 
-/// A query in two parts: a way that can be followed while reading, and the rest for what it leads to.
+/// A query in two parts: steps that can be followed while reading, and the rest, applied to what they lead to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Query {
-    way: Vec<Way>,
+    path_steps: Vec<PathStep>,
     rest: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Way {
-    To(Step),
+enum PathStep {
+    To(KeyStep),
     /// Every member or element.
     Each,
 }
 
 impl Query {
     pub(super) fn is_singular(&self) -> bool {
-        self.rest.is_empty() && self.way.iter().all(|way| matches!(way, Way::To(_)))
+        self.rest.is_empty()
+            && self
+                .path_steps
+                .iter()
+                .all(|step| matches!(step, PathStep::To(_)))
     }
 }
 
-/// Splits a query that is known to be valid; `None` for what is no query.
+/// Splits a valid query; `None` for a text that is not a query.
 pub(super) fn split(query: &str) -> Option<Query> {
     let mut rest = query.trim().strip_prefix('$')?;
-    let mut way = Vec::new();
+    let mut path_steps = Vec::new();
     loop {
         let after = rest.trim_start();
         let step = segment(after);
         let Some((step, behind)) = step else {
             return Some(Query {
-                way,
+                path_steps,
                 rest: after.to_owned(),
             });
         };
-        way.push(step);
+        path_steps.push(step);
         rest = behind;
     }
 }
 
-/// The first segment, where it is one name, one index or everything; and what is behind it.
-fn segment(text: &str) -> Option<(Way, &str)> {
+/// The first segment, if it is one name, one index or a wildcard, and what follows it.
+fn segment(text: &str) -> Option<(PathStep, &str)> {
     if let Some(after) = text.strip_prefix('.') {
         if let Some(behind) = after.strip_prefix('*') {
-            return Some((Way::Each, behind));
+            return Some((PathStep::Each, behind));
         }
         let ends = |c: char| !(c.is_alphanumeric() || c == '_' || !c.is_ascii());
         let (name, behind) = after.split_at(after.find(ends).unwrap_or(after.len()));
-        return (!name.is_empty()).then(|| (Way::To(Step::Name(name.to_owned())), behind));
+        return (!name.is_empty()).then(|| (PathStep::To(KeyStep::Name(name.to_owned())), behind));
     }
     let inner = text.strip_prefix('[')?.trim_start();
     if let Some(behind) = inner.strip_prefix('*') {
-        return Some((Way::Each, behind.trim_start().strip_prefix(']')?));
+        return Some((PathStep::Each, behind.trim_start().strip_prefix(']')?));
     }
     if let Some(quote) = inner.chars().next().filter(|c| matches!(c, '\'' | '"')) {
-        // Names with escapes are left to the rest.
+        // Names with escapes are left to the query library.
         let (name, behind) = inner[1..].split_once(quote)?;
         let behind = behind.trim_start().strip_prefix(']')?;
-        return (!name.contains('\\')).then(|| (Way::To(Step::Name(name.to_owned())), behind));
+        return (!name.contains('\\'))
+            .then(|| (PathStep::To(KeyStep::Name(name.to_owned())), behind));
     }
     let (number, behind) = inner.split_once(']')?;
     let number = number.trim().parse().ok().filter(|number| *number >= 0)?;
-    Some((Way::To(Step::Index(number)), behind))
+    Some((PathStep::To(KeyStep::Index(number)), behind))
 }
 
-/// What is done while reading.
-struct Plan {
-    way: Vec<Way>,
-    /// A query for each value at the end of the way.
-    rest: Option<Rest>,
-    /// The answer is a list of all that fits, rather than the one value.
+/// What to do while reading.
+struct StreamPlan {
+    path_steps: Vec<PathStep>,
+    /// A query for each value that the steps lead to.
+    rest: Option<RemainderQuery>,
+    /// Whether the result is a list of all matches, rather than one value.
     many: bool,
 }
 
-struct Rest {
+struct RemainderQuery {
     text: String,
     query: JsonPath,
-    /// It is tried on each member or element alone, since it looks at nothing else.
+    /// Whether it can be tried on each member or element alone, because it refers to nothing else.
     each: bool,
 }
 
-impl Plan {
+impl StreamPlan {
     fn of(ask: &JsonAsk) -> Result<Self, ToolError> {
         let path = ask.path.as_deref().unwrap_or_default();
         path::check_length(path)?;
@@ -139,59 +148,63 @@ impl Plan {
             };
             if steps
                 .iter()
-                .any(|step| matches!(step, Step::Index(index) if *index < 0))
+                .any(|step| matches!(step, KeyStep::Index(index) if *index < 0))
             {
                 return path::wrong(format!(
                     "counts from the end of a list, which files of more than {MOST} bytes are not held for; count from its start"
                 ));
             }
             return Ok(Self {
-                way: steps.into_iter().map(Way::To).collect(),
+                path_steps: steps.into_iter().map(PathStep::To).collect(),
                 rest: None,
                 many: false,
             });
         }
         path::parse(path)?;
-        let Some(Query { mut way, rest }) = split(path) else {
+        let Some(Query {
+            mut path_steps,
+            rest,
+        }) = split(path)
+        else {
             return path::wrong("is not a JSONPath query".to_owned());
         };
-        // `$` within a filter looks at the whole file.
+        // `$` within a filter refers to the whole file, which is never in memory.
         let each = rest.starts_with("[?") && !rest.contains('$');
         if each {
-            way.push(Way::Each);
+            path_steps.push(PathStep::Each);
         }
         let rest = match rest.is_empty() {
             true => None,
             false => {
                 let text = format!("${rest}");
                 let query = path::parse(&text)?;
-                Some(Rest { text, query, each })
+                Some(RemainderQuery { text, query, each })
             }
         };
         Ok(Self {
-            way,
+            path_steps,
             rest,
             many: !(ask.indices.is_some() && ask.is_singular()),
         })
     }
 }
 
-/// What stops the reading although nothing is wrong.
+/// Marks the error that stops reading early although nothing is wrong.
 const ENOUGH: &str = "enough was read";
 
-/// The bytes of the file as a reader, which counts what one value takes.
-struct Pieces {
+/// The bytes of the file as a reader that counts the size of the current value.
+struct PieceReader {
     from: mpsc::Receiver<Vec<u8>>,
     piece: Vec<u8>,
     at: usize,
-    room: Room,
+    room: ValueBudget,
 }
 
-/// How many bytes a value that is being held may still have.
+/// How many more bytes the value being held may have.
 #[derive(Clone)]
-struct Room(Rc<Cell<Option<usize>>>);
+struct ValueBudget(Rc<Cell<Option<usize>>>);
 
-impl Read for Pieces {
+impl Read for PieceReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.at == self.piece.len() {
             match self.from.blocking_recv() {
@@ -202,6 +215,7 @@ impl Read for Pieces {
         let count = into.len().min(self.piece.len() - self.at);
         into[..count].copy_from_slice(&self.piece[self.at..self.at + count]);
         self.at += count;
+        // Only counted while a value is being held; skipped parts of the file may be of any size.
         if let Some(left) = self.room.0.get() {
             let left = left.checked_sub(count).ok_or(io::ErrorKind::FileTooLarge)?;
             self.room.0.set(Some(left));
@@ -213,40 +227,40 @@ impl Read for Pieces {
 type Writer<'a> = serde_json::Serializer<&'a mut Window, PrettyFormatter<'static>>;
 type ListWriter<'a, 'w> = serde_json::ser::Compound<'a, &'w mut Window, PrettyFormatter<'static>>;
 
-/// One reading of one file.
-struct Reading {
+/// One pass over one file.
+struct JsonStream {
     ask: JsonAsk,
-    plan: Plan,
-    page: Page,
-    room: Room,
+    plan: StreamPlan,
+    page: TextRange,
+    room: ValueBudget,
     state: RefCell<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// What led to nothing, or another refusal.
+    /// The error, such as a path without a match.
     refused: Option<ToolError>,
     cost: u64,
-    /// How many values fitted, or elements there were.
+    /// The number of matches or elements.
     count: usize,
-    /// Those of them that are asked for by their indices.
+    /// Those selected by index.
     kept: BTreeMap<usize, Value>,
     kept_bytes: usize,
 }
 
-impl Reading {
-    fn new(ask: JsonAsk, plan: Plan, page: Page) -> Self {
+impl JsonStream {
+    fn new(ask: JsonAsk, plan: StreamPlan, page: TextRange) -> Self {
         Self {
             ask,
             plan,
             page,
-            room: Room(Rc::default()),
+            room: ValueBudget(Rc::default()),
             state: RefCell::default(),
         }
     }
 
-    fn run(self, from: mpsc::Receiver<Vec<u8>>) -> Result<Part, ToolError> {
-        let pieces = Pieces {
+    fn run(self, from: mpsc::Receiver<Vec<u8>>) -> Result<TextPart, ToolError> {
+        let pieces = PieceReader {
             from,
             piece: Vec::new(),
             at: 0,
@@ -271,11 +285,13 @@ impl Reading {
             }
         };
         let state = self.state.into_inner();
+        // A refusal travels through serde as a custom error; the real one is stored beside it.
         if let Some(refused) = state.refused {
             return Err(refused);
         }
         if let Err(error) = done {
             let expected = window.is_full() || error.to_string().starts_with(ENOUGH);
+            // A write error of a full window is how serialization is stopped early, and no error.
             if error.io_error_kind() == Some(io::ErrorKind::FileTooLarge) {
                 return Err(too_large());
             }
@@ -299,19 +315,19 @@ impl Reading {
         json: &mut serde_json::Deserializer<serde_json::de::IoRead<R>>,
         sink: &mut Sink<'_, '_, '_>,
     ) -> serde_json::Result<()> {
-        let walk = Walk {
+        let walk = ValueWalk {
             reading: self,
-            way: &self.plan.way,
+            path_steps: &self.plan.path_steps,
             done: String::new(),
             sink,
         };
         let walked = walk.deserialize(&mut *json);
-        // A path that led to nothing is what there is to say, whatever comes behind.
+        // A path without a match is the result, whatever error follows it.
         if self.state.borrow().refused.is_some() {
             return Ok(());
         }
         match walked {
-            // Enough was read, but the list has to be closed.
+            // Enough was read, but the list still has to be closed.
             Err(error) if self.plan.many && error.to_string().starts_with(ENOUGH) => Ok(()),
             other => {
                 other?;
@@ -342,40 +358,40 @@ fn pretty(window: &mut Window) -> Writer<'_> {
 fn too_large() -> ToolError {
     let message = format!("json_path selects a value of more than {MOST} bytes");
     ToolError::new(ErrorCode::TooLarge, message)
-        .hint("name more of the way, such as data.items[0], or use array_indices for some elements of a list")
+        .hint("name more of the path, such as data.items[0], or use array_indices for some elements of a list")
 }
 
-/// Where what was selected goes.
+/// Where selected values go.
 enum Sink<'s, 'a, 'w> {
-    /// It is written as it is.
+    /// Written as it is.
     One(&'s mut Writer<'w>),
-    /// It is written into a list.
+    /// Written into a list.
     List(&'s mut ListWriter<'a, 'w>),
-    /// It is counted, and kept where its index is asked for.
+    /// Counted, and held if its index is selected.
     Kept,
 }
 
-/// One step on the way.
-struct Walk<'r, 's, 'k, 'a, 'w> {
-    reading: &'r Reading,
-    way: &'r [Way],
-    /// The way that was followed.
+/// One step of the path.
+struct ValueWalk<'r, 's, 'k, 'a, 'w> {
+    reading: &'r JsonStream,
+    path_steps: &'r [PathStep],
+    /// The path followed so far.
     done: String,
     sink: &'s mut Sink<'k, 'a, 'w>,
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_, '_, '_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for ValueWalk<'_, '_, '_, '_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        match self.way.is_empty() {
+        match self.path_steps.is_empty() {
             true => self.arrive(json),
             false => json.deserialize_any(self),
         }
     }
 }
 
-impl Walk<'_, '_, '_, '_, '_> {
+impl ValueWalk<'_, '_, '_, '_, '_> {
     fn arrive<'de, D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
         let reading = self.reading;
         if let Some(rest) = &reading.plan.rest {
@@ -386,8 +402,9 @@ impl Walk<'_, '_, '_, '_, '_> {
             let cost = path::cost(&rest.text, &value).map_err(|e| reading.refuse(e))?;
             let spent = reading.state.borrow().cost + cost;
             reading.state.borrow_mut().cost = spent;
+            // Bounds the sum over all values: each one alone may be cheap.
             if spent > MAX_COST {
-                let message = "would look at too many values of this file";
+                let message = "would visit too many values of this file";
                 return Err(reading.refuse(ToolError::parameter("json_path", message)));
             }
             for found in rest.query.query(&value).all() {
@@ -400,12 +417,18 @@ impl Walk<'_, '_, '_, '_, '_> {
                 Copied::of(json)
                     .serialize(&mut **writer)
                     .map_err(de::Error::custom)?;
+                // The one match is written, so nothing that follows in the file matters.
                 Err(de::Error::custom(ENOUGH))
             }
             Sink::List(list) => {
                 list.serialize_element(&Copied::of(json))
                     .map_err(de::Error::custom)?;
-                match reading.plan.way.iter().all(|way| matches!(way, Way::To(_))) {
+                match reading
+                    .plan
+                    .path_steps
+                    .iter()
+                    .all(|step| matches!(step, PathStep::To(_)))
+                {
                     true => Err(de::Error::custom(ENOUGH)),
                     false => Ok(()),
                 }
@@ -422,18 +445,18 @@ impl Walk<'_, '_, '_, '_, '_> {
     }
 
     fn nothing<E: de::Error>(&self, there: &str) -> Result<(), E> {
-        match (&self.way[0], self.reading.plan.many) {
-            (Way::To(step), false) => {
+        match (&self.path_steps[0], self.reading.plan.many) {
+            (PathStep::To(step), false) => {
                 Err(self.reading.refuse(path::absent(step, &self.done, there)))
             }
-            _ => Ok(()), // a query that fits nothing
+            _ => Ok(()), // a query without a match
         }
     }
 }
 
-/// Hands on one value that a query fits.
+/// Passes on one match.
 fn give<E: de::Error>(
-    reading: &Reading,
+    reading: &JsonStream,
     sink: &mut Sink<'_, '_, '_>,
     value: &Value,
 ) -> Result<(), E> {
@@ -456,7 +479,7 @@ fn give<E: de::Error>(
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_, '_, '_, '_, '_> {
+impl<'de> Visitor<'de> for ValueWalk<'_, '_, '_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -466,10 +489,10 @@ impl<'de> Visitor<'de> for Walk<'_, '_, '_, '_, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let (mut found, mut names) = (false, Vec::new());
         while let Some(name) = map.next_key::<String>()? {
-            let takes = match &self.way[0] {
-                Way::Each => true,
-                Way::To(Step::Name(wanted)) => *wanted == name,
-                Way::To(Step::Index(_)) => false,
+            let takes = match &self.path_steps[0] {
+                PathStep::Each => true,
+                PathStep::To(KeyStep::Name(wanted)) => *wanted == name,
+                PathStep::To(KeyStep::Index(_)) => false,
             };
             if !takes {
                 map.next_value::<IgnoredAny>()?;
@@ -479,10 +502,10 @@ impl<'de> Visitor<'de> for Walk<'_, '_, '_, '_, '_> {
                 continue;
             }
             found = true;
-            map.next_value_seed(Walk {
+            map.next_value_seed(ValueWalk {
                 reading: self.reading,
-                way: &self.way[1..],
-                done: after(&self.way[0], &self.done),
+                path_steps: &self.path_steps[1..],
+                done: after(&self.path_steps[0], &self.done),
                 sink: &mut *self.sink,
             })?;
         }
@@ -493,21 +516,21 @@ impl<'de> Visitor<'de> for Walk<'_, '_, '_, '_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let wanted = match &self.way[0] {
-            Way::Each => None,
-            // In a query, a name is never an element.
-            Way::To(Step::Name(_)) if self.reading.plan.many => Some(None),
-            Way::To(step) => Some(step.index().and_then(|index| usize::try_from(index).ok())),
+        let wanted = match &self.path_steps[0] {
+            PathStep::Each => None,
+            // In a query, a name never denotes an element.
+            PathStep::To(KeyStep::Name(_)) if self.reading.plan.many => Some(None),
+            PathStep::To(step) => Some(step.index().and_then(|index| usize::try_from(index).ok())),
         };
         let (mut found, mut place) = (wanted.is_none(), 0_usize);
         loop {
             let takes = wanted.is_none_or(|wanted| wanted == Some(place));
             let more = match takes {
                 true => {
-                    let walk = Walk {
+                    let walk = ValueWalk {
                         reading: self.reading,
-                        way: &self.way[1..],
-                        done: after(&self.way[0], &self.done),
+                        path_steps: &self.path_steps[1..],
+                        done: after(&self.path_steps[0], &self.done),
                         sink: &mut *self.sink,
                     };
                     let more = list.next_element_seed(walk)?.is_some();
@@ -552,16 +575,16 @@ impl<'de> Visitor<'de> for Walk<'_, '_, '_, '_, '_> {
     }
 }
 
-fn after(way: &Way, done: &str) -> String {
-    match way {
-        Way::To(step) => step.after(done),
-        Way::Each => done.to_owned(),
+fn after(path_steps: &PathStep, done: &str) -> String {
+    match path_steps {
+        PathStep::To(step) => step.after(done),
+        PathStep::Each => done.to_owned(),
     }
 }
 
-/// The elements of the list that a path selected, as far as they are asked for.
+/// The selected elements of the list at the path.
 struct Elements<'r> {
-    reading: &'r Reading,
+    reading: &'r JsonStream,
     indices: &'r Indices,
 }
 
@@ -584,7 +607,7 @@ impl<'de> Visitor<'de> for Elements<'_> {
         let (mut place, mut bytes) = (0, 0);
         loop {
             let more = if indices.takes(place) {
-                let held = list.next_element_seed(Held(reading))?;
+                let held = list.next_element_seed(HeldValue(reading))?;
                 let mut state = reading.state.borrow_mut();
                 bytes += state.kept_bytes;
                 if bytes > MOST {
@@ -636,10 +659,10 @@ impl<'de> Visitor<'de> for Elements<'_> {
     }
 }
 
-/// One value that is held in memory.
-struct Held<'r>(&'r Reading);
+/// One value held in memory.
+struct HeldValue<'r>(&'r JsonStream);
 
-impl<'de> DeserializeSeed<'de> for Held<'_> {
+impl<'de> DeserializeSeed<'de> for HeldValue<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Value, D::Error> {

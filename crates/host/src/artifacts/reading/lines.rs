@@ -1,18 +1,18 @@
-//! Lines of a text, by their numbers.
+//! Reads lines of a text by number.
 
 use manyhands_core::ToolError;
 
 use super::window::Window;
-use super::{Page, Part, Source};
+use super::{TextPart, TextRange, TextSource};
 
-/// From one line to another, both included and counted from 1.
+/// A range of lines, both included and counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lines {
+pub struct LineRange {
     first: u64,
     last: u64,
 }
 
-impl Lines {
+impl LineRange {
     /// Lines `first` to `last`, both included and counted from 1.
     pub fn new(first: Option<u64>, last: Option<u64>) -> Result<Self, ToolError> {
         let (first, last) = (first.unwrap_or(1), last.unwrap_or(u64::MAX));
@@ -24,7 +24,11 @@ impl Lines {
     }
 
     /// A page of the lines, with their line ends.
-    pub async fn read(self, mut source: Source, page: Page) -> Result<Part, ToolError> {
+    pub async fn read(
+        self,
+        mut source: TextSource,
+        page: TextRange,
+    ) -> Result<TextPart, ToolError> {
         let mut window = Window::new(page);
         let (mut line, mut empty) = (1_u64, true);
         'pieces: while let Some(piece) = source.text().await? {
@@ -39,7 +43,7 @@ impl Lines {
                 }
             }
         }
-        // After a last line end there is no further line.
+        // A trailing line end does not start another line.
         let count = if empty { line - 1 } else { line };
         if self.first > count.max(1) {
             let message = format!("there are {count} lines");

@@ -1,8 +1,8 @@
-//! Lines that hold something, with those around them.
+//! Lines that match a pattern, with context lines.
 //!
-//! What is looked for is taken literally, and as a regular expression where it is one: a line
-//! that fits either way is shown. Lines of any length are looked at in pieces, so that a file
-//! without line ends needs no more memory than others.
+//! The pattern is taken literally and, if it is one, as a regular expression: a line that matches
+//! either way is shown. Long lines are searched in pieces, so a file without line ends needs no
+//! more memory than others.
 
 use std::collections::VecDeque;
 
@@ -10,34 +10,37 @@ use manyhands_core::ToolError;
 use regex::{Regex, RegexBuilder};
 
 use super::window::Window;
-use super::{Page, Part, Source};
+use super::{TextPart, TextRange, TextSource};
 
-/// A longer line is looked at in pieces of this many bytes.
+/// Longer lines are searched in pieces of this many bytes.
 const PIECE: usize = 16 * 1024;
-/// What the next piece of a long line sees of the one before, in bytes.
+/// The overlap of two pieces, in bytes, so that a match across the border is found.
 const OVERLAP: usize = 512;
-/// A longer line is shown around what was found, in characters.
+/// Of longer lines only the part around the match is shown, in characters.
 const SHOWN: usize = 1_000;
 
-/// What is looked for.
+/// A search pattern.
 #[derive(Debug)]
-pub struct Pattern {
-    /// As it was given.
+pub struct SearchPattern {
+    /// The text as given.
     text: String,
     regex: Regex,
     context: usize,
 }
 
-impl Pattern {
+impl SearchPattern {
     /// Searches for `text`, with `context` lines around each match.
     pub fn new(text: &str, context: usize) -> Result<Self, ToolError> {
         let build = |pattern: &str| {
             let mut builder = RegexBuilder::new(pattern);
+            // The size limit bounds memory and time of hostile patterns.
             builder.case_insensitive(true).size_limit(1 << 20).build()
         };
         let literal = regex::escape(text);
+        // The literal comes first, so that text with special characters is found even if it happens
+        // to be a valid expression.
         let regex = build(&format!("{literal}|{text}")).or_else(|_| build(&literal));
-        let regex = regex.map_err(|_| ToolError::parameter("search", "is too long to look for"))?;
+        let regex = regex.map_err(|_| ToolError::parameter("search", "is too long"))?;
         Ok(Self {
             text: text.to_owned(),
             regex,
@@ -45,10 +48,14 @@ impl Pattern {
         })
     }
 
-    /// A page of the lines that fit, each as `number:line`, and of those around them, each as
-    /// `number-line`; `--` stands between groups.
-    pub async fn read(self, mut source: Source, page: Page) -> Result<Part, ToolError> {
-        let mut shown = Shown {
+    /// A page of the matching lines, each as `number:line`, and of context lines, each as
+    /// `number-line`; `--` separates groups.
+    pub async fn read(
+        self,
+        mut source: TextSource,
+        page: TextRange,
+    ) -> Result<TextPart, ToolError> {
+        let mut shown = MatchWindow {
             pattern: &self,
             window: Window::new(page),
             before: VecDeque::new(),
@@ -59,6 +66,8 @@ impl Pattern {
         'pieces: while let Some(piece) = source.text().await? {
             for part in piece.split_inclusive('\n') {
                 line.push_str(part);
+                // The part already searched is kept as overlap, or a match across the border would
+                // be lost.
                 while line.len() > PIECE + overlap && !line.ends_with('\n') {
                     let cut = line.floor_char_boundary(PIECE + overlap);
                     let rest = line[line.floor_char_boundary(cut - OVERLAP)..].to_owned();
@@ -83,9 +92,9 @@ impl Pattern {
             shown.line(number, &line);
         }
         if shown.last.is_none() && page.offset == 0 {
-            // An empty answer could also mean that something went wrong.
+            // State that nothing matched: an empty result could also be a failure.
             let lines = if unended { number } else { number - 1 };
-            return Ok(Part {
+            return Ok(TextPart {
                 content: format!(
                     "no line matches {:?} ({lines} {} searched)\n",
                     self.text,
@@ -98,21 +107,21 @@ impl Pattern {
     }
 }
 
-struct Shown<'a> {
-    pattern: &'a Pattern,
+struct MatchWindow<'a> {
+    pattern: &'a SearchPattern,
     window: Window,
     before: VecDeque<(u64, String)>,
-    /// How many lines more are shown after the last that fitted.
+    /// How many context lines are still to be shown.
     after: usize,
-    /// The last line that was shown.
+    /// The last line shown.
     last: Option<u64>,
 }
 
-impl Shown<'_> {
-    /// Looks at a line; whether more is wanted.
+impl MatchWindow<'_> {
+    /// Processes a line; returns whether more is wanted.
     fn line(&mut self, number: u64, text: &str) -> bool {
         let Some(found) = self.pattern.regex.find(text) else {
-            // Another piece of a long line is not a line around it.
+            // Another piece of the same long line is not a context line.
             if self.last == Some(number) || self.before.back().is_some_and(|(n, _)| *n == number) {
                 return true;
             }
@@ -145,7 +154,7 @@ impl Shown<'_> {
     }
 }
 
-/// A line, or of a long one what is around a place in it.
+/// A line, or the part of a long one around a position.
 fn around(line: &str, at: usize) -> String {
     if line.len() <= SHOWN * 2 {
         return line.to_owned();

@@ -1,8 +1,8 @@
-//! Reading in a file without ever holding it: pages, lines, matches and values of JSON.
+//! Reads parts of a file without loading it: pages, lines, matches and JSON values.
 //!
-//! Known secrets are cut out of the bytes before anything else looks at them, since half a
-//! secret no longer looks like one. Offsets and limits count characters of what is shown.
-//! Text in other encodings than UTF-8 is decoded, and of a document the text is read that a person would.
+//! Known secrets are removed from the bytes before anything else sees them, since half a secret can
+//! no longer be recognised. Offsets and limits count characters of what is shown. Text in other
+//! encodings is decoded, and of a document the readable text is used.
 
 mod copy;
 mod document;
@@ -16,34 +16,34 @@ mod window;
 
 pub use document::{Documents, Extracted, MOST as MAX_DOCUMENT};
 pub use json::{Indices, JsonAsk};
-pub use lines::Lines;
-pub use matches::Pattern;
-pub use source::Source;
+pub use lines::LineRange;
+pub use matches::SearchPattern;
+pub use source::TextSource;
 
 use manyhands_core::ToolError;
 
 use window::Window;
 
-/// A part of something longer.
+/// A part of a longer text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Part {
+pub struct TextPart {
     /// The part.
     pub content: String,
-    /// Where the next one begins, if there is more.
+    /// The offset of the next part, if there is more.
     pub next: Option<u64>,
 }
 
-/// Which part: from where, and how many characters.
+/// A position and a number of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct TextRange {
     /// Where it begins.
     pub offset: u64,
-    /// The most that is returned.
+    /// The most characters returned.
     pub limit: usize,
 }
 
-/// A page of the text itself.
-pub async fn page(mut source: Source, page: Page) -> Result<Part, ToolError> {
+/// A page of the text.
+pub async fn page(mut source: TextSource, page: TextRange) -> Result<TextPart, ToolError> {
     let mut window = Window::new(page);
     while let Some(piece) = source.text().await? {
         if !window.push(&piece) {
@@ -53,8 +53,8 @@ pub async fn page(mut source: Source, page: Page) -> Result<Part, ToolError> {
     window.finish()
 }
 
-/// A page of bytes that are not text, in base64. Offsets count bytes.
-pub async fn bytes(mut source: Source, page: Page) -> Result<Part, ToolError> {
+/// A page of binary data in base64. Offsets count bytes.
+pub async fn bytes(mut source: TextSource, page: TextRange) -> Result<TextPart, ToolError> {
     use base64::Engine as _;
     let wanted = (page.limit / 4 * 3).max(1);
     let (mut at, mut held, mut more) = (0_u64, Vec::new(), false);
@@ -73,7 +73,7 @@ pub async fn bytes(mut source: Source, page: Page) -> Result<Part, ToolError> {
         return Err(past_the_end(at, "bytes"));
     }
     let next = page.offset + held.len() as u64;
-    Ok(Part {
+    Ok(TextPart {
         content: base64::engine::general_purpose::STANDARD.encode(&held),
         next: more.then_some(next),
     })
@@ -82,13 +82,13 @@ pub async fn bytes(mut source: Source, page: Page) -> Result<Part, ToolError> {
 fn past_the_end(size: u64, what: &str) -> ToolError {
     ToolError::parameter(
         "offset",
-        format!("there are {size} {what}, and none at this offset"),
+        format!("offset is past the end: there are {size} {what}"),
     )
 }
 
-/// What `make fuzz` does with a path and a document.
+/// Entry point of `make fuzz`.
 pub fn fuzz_path(document: &serde_json::Value, path: &str) {
-    let _ = path::find(document, path); // only that it ends matters
+    let _ = path::find(document, path); // only termination matters
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Paths into JSON: dots and brackets, or RFC 9535 where the path begins with `$`.
+//! Paths into JSON: dots and brackets, or RFC 9535 queries that begin with `$`.
 
 use manyhands_core::ToolError;
 use serde_json::Value;
@@ -6,47 +6,47 @@ use serde_json_path::JsonPath;
 
 /// The longest path.
 const MAX_PATH: usize = 1_000;
-/// The most values a path may come to look at.
+/// The most values a query may visit.
 const MAX_STEPS: u64 = 20_000_000;
-/// How large an expression may become, and what compiling it costs compared with looking at a value.
-/// It is compiled again for every value that is tried.
+/// Size limits of regular expressions, and their compile cost compared with visiting a value. They
+/// are compiled again for every value tried.
 const REGEX: [(usize, u64); 3] = [(8 << 10, 1_000), (32 << 10, 5_000), (128 << 10, 20_000)];
 
-/// What a path that begins with `$` costs in a document; refused where it is too much.
+/// The cost of a query in a document; an error if it is too high.
 pub(super) fn cost(path: &str, document: &Value) -> Result<u64, ToolError> {
     let size = Size::of(document);
     let cost = steps(path, size).saturating_mul(expressions(path)?);
     if cost > MAX_STEPS {
-        let message = format!("would look at too many of the {} values", size.values);
+        let message = format!("would visit too many of the {} values", size.values);
         return Err(ToolError::parameter("json_path", message)
-            .hint("name more of the way, and use fewer \"..\", lists of selectors and filters"));
+            .hint("name more of the path, and use fewer \"..\", lists of selectors and filters"));
     }
     Ok(cost)
 }
 
-/// What a path led to.
+/// The result of a path.
 #[derive(Debug)]
-pub(super) enum Found<'a> {
-    /// The value that dots and brackets name.
+pub(super) enum Selected<'a> {
+    /// The value named by dots and brackets.
     One(&'a Value),
-    /// All values that a query fits.
+    /// All values that match a query.
     Many(Vec<&'a Value>),
 }
 
-/// What `path` leads to in `document`.
-pub(super) fn find<'a>(document: &'a Value, path: &str) -> Result<Found<'a>, ToolError> {
+/// Evaluates `path` in `document`.
+pub(super) fn find<'a>(document: &'a Value, path: &str) -> Result<Selected<'a>, ToolError> {
     check_length(path)?;
     match is_query(path) {
         true => {
             let parsed = parse(path)?;
             cost(path, document)?;
-            Ok(Found::Many(parsed.query(document).all()))
+            Ok(Selected::Many(parsed.query(document).all()))
         }
-        false => dotted(document, path).map(Found::One),
+        false => dotted(document, path).map(Selected::One),
     }
 }
 
-/// Whether a path is a query, rather than names and indices.
+/// Returns whether a path is a query, rather than names and indices.
 pub(super) fn is_query(path: &str) -> bool {
     path.trim_start().starts_with('$')
 }
@@ -68,15 +68,15 @@ pub(super) fn parse(path: &str) -> Result<JsonPath, ToolError> {
 
 /// A step of a path of names and indices.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
-    /// A member by its name; in a list, the element of that number.
+pub(super) enum KeyStep {
+    /// A member by name; in a list, the element with that number.
     Name(String),
-    /// An element; counted from the end where it is negative.
+    /// An element; negative indices count from the end.
     Index(i64),
 }
 
-impl Step {
-    /// How it is written.
+impl KeyStep {
+    /// Its text form.
     pub(super) fn word(&self) -> String {
         match self {
             Self::Name(name) => name.chars().take(100).collect(),
@@ -84,7 +84,7 @@ impl Step {
         }
     }
 
-    /// The element of a list that is meant.
+    /// The element of a list, if it denotes one.
     pub(super) fn index(&self) -> Option<i64> {
         match self {
             Self::Name(name) => name.parse().ok(),
@@ -92,7 +92,7 @@ impl Step {
         }
     }
 
-    /// Adds it to the path that led here.
+    /// Appends it to the path so far.
     pub(super) fn after(&self, path: &str) -> String {
         match self {
             Self::Name(name) if path.is_empty() => name.clone(),
@@ -102,8 +102,8 @@ impl Step {
     }
 }
 
-/// The steps of `data.items`, `results[0].name`, `results.0` or `list[-1]`.
-pub(super) fn steps_of(path: &str) -> Result<Vec<Step>, ToolError> {
+/// Parses `data.items`, `results[0].name`, `results.0` or `list[-1]`.
+pub(super) fn steps_of(path: &str) -> Result<Vec<KeyStep>, ToolError> {
     let mut found = Vec::new();
     for part in path.split('.') {
         let (name, indices) = match part.find('[') {
@@ -111,7 +111,7 @@ pub(super) fn steps_of(path: &str) -> Result<Vec<Step>, ToolError> {
             None => (part, ""),
         };
         if !name.is_empty() {
-            found.push(Step::Name(name.to_owned()));
+            found.push(KeyStep::Name(name.to_owned()));
         } else if indices.is_empty() {
             return wrong(
                 "has an empty part; write data.items or results[0], or a query that begins with $"
@@ -127,7 +127,7 @@ pub(super) fn steps_of(path: &str) -> Result<Vec<Step>, ToolError> {
                     "{index:?} is not an index such as [0]; begin with $ for more than names and indices"
                 ));
             };
-            found.push(Step::Index(number));
+            found.push(KeyStep::Index(number));
         }
     }
     Ok(found)
@@ -138,7 +138,7 @@ fn dotted<'a>(document: &'a Value, path: &str) -> Result<&'a Value, ToolError> {
     let mut done = String::new();
     for step in steps_of(path)? {
         let found = match (at, &step) {
-            (Value::Object(fields), Step::Name(name)) => fields.get(name),
+            (Value::Object(fields), KeyStep::Name(name)) => fields.get(name),
             (Value::Array(list), step) => step.index().and_then(|number| {
                 let count = i64::try_from(list.len()).unwrap_or(i64::MAX);
                 let place = if number < 0 { number + count } else { number };
@@ -152,7 +152,7 @@ fn dotted<'a>(document: &'a Value, path: &str) -> Result<&'a Value, ToolError> {
     Ok(at)
 }
 
-/// What a value is, for whoever looked for something else in it.
+/// Describes a value in an error message.
 fn seen(at: &Value) -> String {
     match at {
         Value::Object(fields) => has(fields.keys().take(20).map(String::as_str)),
@@ -166,7 +166,7 @@ pub(super) fn has<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("has {}", names.collect::<Vec<_>>().join(", "))
 }
 
-pub(super) fn absent(step: &Step, done: &str, there: &str) -> ToolError {
+pub(super) fn absent(step: &KeyStep, done: &str, there: &str) -> ToolError {
     let place = if done.is_empty() { "the file" } else { done };
     let part = step.word();
     ToolError::not_found(format!(
@@ -174,7 +174,7 @@ pub(super) fn absent(step: &Step, done: &str, there: &str) -> ToolError {
     ))
 }
 
-/// How large a document is.
+/// The size of a document.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     values: u64,
@@ -206,9 +206,8 @@ impl Size {
     }
 }
 
-/// At least as many values as the query looks at: each `..` may see a value once for every
-/// value above it, each selector of a list doubles what comes after, and a `$` within a filter
-/// begins anew for every value.
+/// An upper bound of the values a query visits: each `..` may see a value once per ancestor, each
+/// selector of a list doubles what follows, and `$` within a filter starts over for every value.
 fn steps(path: &str, size: Size) -> u64 {
     let mut steps = size.values;
     let (mut quote, mut descents, mut before) = (None, 0_u32, ' ');
@@ -243,8 +242,8 @@ fn steps(path: &str, size: Size) -> u64 {
     steps
 }
 
-/// What the expressions of `match` and `search` cost for each value, as a factor. They must stand in the
-/// query: one that is taken from the document could be anything.
+/// The cost factor of the expressions of `match` and `search`. They must be literals in the query:
+/// one taken from the document could be anything.
 fn expressions(path: &str) -> Result<u64, ToolError> {
     let mut factor = 1_u64;
     let mut rest = path;
@@ -282,7 +281,7 @@ fn expressions(path: &str) -> Result<u64, ToolError> {
     Ok(factor)
 }
 
-/// The last argument of a call, from what stands behind its opening bracket.
+/// The last argument of a call, from the text after its opening bracket.
 fn last_argument(text: &str) -> Option<&str> {
     let (mut quote, mut open, mut start, mut escaped) = (None, 0_u32, 0, false);
     for (place, c) in text.char_indices() {
@@ -302,7 +301,7 @@ fn last_argument(text: &str) -> Option<&str> {
     None
 }
 
-/// What a quoted text says.
+/// The content of a quoted text.
 fn literal(text: &str) -> Option<String> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;

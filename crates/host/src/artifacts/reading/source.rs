@@ -1,4 +1,4 @@
-//! The bytes of a file as they come, without known secrets, and as text in whatever encoding it is.
+//! A file as a stream of bytes without known secrets, or of text in whatever encoding it is.
 
 use bytes::Bytes;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -9,34 +9,34 @@ use manyhands_core::ToolError;
 use manyhands_guard::{RedactStream, Redactor};
 use manyhands_store::StoreError;
 
-/// How much is looked at to tell text from other bytes, and one encoding from another.
+/// How much is examined to tell text from binary data and to detect the encoding.
 const LOOK: usize = 8 * 1024;
-/// How much of a text that is in memory is given at a time.
+/// The piece size for texts in memory.
 const PIECE: usize = 64 * 1024;
 
-/// The bytes of a file as they come.
-pub struct Source {
+/// The bytes of a file as a stream.
+pub struct TextSource {
     pieces: BoxStream<'static, Result<Bytes, StoreError>>,
     mask: Option<RedactStream>,
-    /// Looked at and not yet given.
+    /// Examined and not yet returned.
     ahead: Vec<u8>,
     looked: bool,
     /// Set once the encoding is known; until then everything was ASCII.
     decoder: Option<Decoder>,
-    /// Cuts secrets out of text whose bytes do not show them, such as UTF-16.
+    /// Removes secrets from decoded text whose bytes do not show them, such as UTF-16.
     second: Option<RedactStream>,
     ended: bool,
 }
 
-/// What a file begins with.
-enum Look {
+/// The guess from the beginning of a file.
+enum ContentGuess {
     Binary,
-    /// ASCII so far, so the encoding shows later.
+    /// ASCII so far; the encoding shows later.
     Ascii,
     Text(&'static Encoding),
 }
 
-impl Source {
+impl TextSource {
     /// Reads `pieces`; `redactor` removes secrets.
     pub fn new(pieces: BoxStream<'static, Result<Bytes, StoreError>>, redactor: &Redactor) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Source {
         }
     }
 
-    /// A text that is in memory.
+    /// A source from a text in memory.
     pub fn of_text(text: Bytes, redactor: &Redactor) -> Self {
         let starts = (0..text.len()).step_by(PIECE);
         let pieces: Vec<_> = starts
@@ -62,12 +62,14 @@ impl Source {
         source
     }
 
-    /// Whether it begins like text.
+    /// Returns whether it begins like text.
     pub async fn is_text(&mut self) -> Result<bool, ToolError> {
-        self.look().await.map(|look| !matches!(look, Look::Binary))
+        self.look()
+            .await
+            .map(|look| !matches!(look, ContentGuess::Binary))
     }
 
-    /// What it begins with.
+    /// Returns its first bytes.
     pub async fn head(&mut self) -> Result<&[u8], ToolError> {
         self.fill(LOOK).await?;
         Ok(&self.ahead)
@@ -83,8 +85,10 @@ impl Source {
         Ok(())
     }
 
-    async fn look(&mut self) -> Result<Look, ToolError> {
+    async fn look(&mut self) -> Result<ContentGuess, ToolError> {
         self.fill(LOOK).await?;
+        // Judge a fixed amount, however large the pieces are, so that the result does not depend on
+        // how the file is stored.
         let look = &self.ahead[..self.ahead.len().min(LOOK)];
         let whole = look.len() == self.ahead.len() && self.mask.is_none();
         Ok(look_at(look, whole))
@@ -92,7 +96,7 @@ impl Source {
 
     fn decode_as(&mut self, encoding: &'static Encoding) {
         if encoding == UTF_8 {
-            self.second = None; // its bytes showed them
+            self.second = None; // in UTF-8 the first mask sees every secret
         }
         self.decoder = Some(encoding.new_decoder_with_bom_removal());
     }
@@ -107,6 +111,8 @@ impl Source {
 
     async fn bytes_behind(&mut self) -> Result<Option<Vec<u8>>, ToolError> {
         loop {
+            // The mask holds back bytes that could be the beginning of a secret; it is dropped only
+            // at the end, which releases them.
             let Some(mask) = &mut self.mask else {
                 return Ok(None);
             };
@@ -124,13 +130,13 @@ impl Source {
         }
     }
 
-    /// The next piece of text; `None` at the end. What cannot be decoded is shown as U+FFFD.
+    /// Returns the next piece of text; `None` at the end. Undecodable bytes become U+FFFD.
     pub async fn text(&mut self) -> Result<Option<String>, ToolError> {
         if !std::mem::replace(&mut self.looked, true) {
             match self.look().await? {
-                Look::Text(encoding) => self.decode_as(encoding),
-                Look::Binary => self.decode_as(UTF_8),
-                Look::Ascii => {}
+                ContentGuess::Text(encoding) => self.decode_as(encoding),
+                ContentGuess::Binary => self.decode_as(UTF_8),
+                ContentGuess::Ascii => {}
             }
         }
         loop {
@@ -141,11 +147,13 @@ impl Source {
             if self.decoder.is_none() {
                 match piece {
                     Some(ascii) if ascii.is_ascii() => {
-                        // Checked just now, so nothing is lost.
+                        // Checked above, so nothing is lost.
                         return Ok(Some(String::from_utf8(ascii).unwrap_or_default()));
                     }
                     Some(first) => {
                         self.ahead = first;
+                        // The first bytes beyond ASCII: read enough after them to guess the
+                        // encoding, since the beginning of the file said nothing.
                         let plain = self.ahead.iter().take_while(|byte| byte.is_ascii());
                         let least = plain.count() + LOOK;
                         self.fill(least).await?;
@@ -179,6 +187,8 @@ impl Source {
                 }
             }
         }
+        // Bytes of UTF-16 do not show a secret to the first mask, so decoded text is searched
+        // again.
         let Some(second) = &mut self.second else {
             return text;
         };
@@ -191,12 +201,12 @@ impl Source {
                     .unwrap_or_default(),
             );
         }
-        // Secrets are cut out in whole characters, and only whole characters are held back.
+        // Secrets are replaced by whole characters, and only whole characters are held back.
         String::from_utf8(shown)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
-    /// All of the text, or its beginning of a little over `most` bytes; and whether that is all.
+    /// Returns all of the text, or a little over `most` bytes of it, and whether that is all.
     pub async fn all(&mut self, most: usize) -> Result<(String, bool), ToolError> {
         let mut all = String::new();
         while let Some(piece) = self.text().await? {
@@ -209,41 +219,44 @@ impl Source {
     }
 }
 
-/// Tells text from other bytes by how it begins; `whole` says that there is no more.
-fn look_at(look: &[u8], whole: bool) -> Look {
+/// Tells text from binary data by its beginning; `whole` says that there is no more.
+fn look_at(look: &[u8], whole: bool) -> ContentGuess {
     if let Some((encoding, _)) = Encoding::for_bom(look) {
-        return Look::Text(encoding);
+        return ContentGuess::Text(encoding);
     }
+    // A zero byte occurs in UTF-16 and in binary data, but not in other text.
     if look.contains(&0) {
-        return wide(look).map_or(Look::Binary, Look::Text);
+        return wide(look).map_or(ContentGuess::Binary, ContentGuess::Text);
     }
     if look.is_ascii() {
-        // Terminals' escapes are common in logs; other control characters are as common in data.
+        // Terminal escapes are common in logs. Other control characters are common only in binary
+        // data.
         let odd = look.iter().filter(|byte| is_odd(**byte)).count();
         return if odd * 20 > look.len() {
-            Look::Binary
+            ContentGuess::Binary
         } else {
-            Look::Ascii
+            ContentGuess::Ascii
         };
     }
     match std::str::from_utf8(look) {
-        Ok(_) => return Look::Text(UTF_8),
-        // A character may be cut where the look ends.
-        Err(error) if error.error_len().is_none() && !whole => return Look::Text(UTF_8),
+        Ok(_) => return ContentGuess::Text(UTF_8),
+        // The last character may be cut off by the limit.
+        Err(error) if error.error_len().is_none() && !whole => return ContentGuess::Text(UTF_8),
         Err(_) => {}
     }
     match look.iter().any(|byte| is_odd(*byte)) {
-        true => Look::Binary,
-        false => Look::Text(guess(look)),
+        true => ContentGuess::Binary,
+        false => ContentGuess::Text(guess(look)),
     }
 }
 
-/// Control characters that no text has.
+/// Control characters that do not occur in text.
 fn is_odd(byte: u8) -> bool {
     byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x08 | 0x0c | 0x1b) || byte == 0x7f
 }
 
-/// UTF-16 without a mark: in most scripts' text, one of the two bytes of nearly every unit is zero for spaces, digits and line ends.
+/// Detects UTF-16 without a byte order mark: in most scripts, nearly every unit of spaces, digits
+/// and line ends has a zero byte.
 fn wide(look: &[u8]) -> Option<&'static Encoding> {
     let zeros = |first: usize| {
         look.iter()
@@ -265,14 +278,15 @@ fn wide(look: &[u8]) -> Option<&'static Encoding> {
     (!wrong && !odd).then_some(encoding)
 }
 
-/// The encoding of text that is not all ASCII.
+/// Guesses the encoding of text that is not all ASCII.
 fn guess(look: &[u8]) -> &'static Encoding {
     let (mut good, mut bad) = (0, 0);
     for chunk in look.utf8_chunks() {
         good += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
         bad += usize::from(!chunk.invalid().is_empty());
     }
-    // Text in other encodings hardly ever looks like UTF-8, and UTF-8 with a damaged place is still that.
+    // Text in other encodings hardly ever looks like UTF-8, and UTF-8 with a damaged byte is still
+    // UTF-8.
     if good > 4 * bad.saturating_sub(1) && good > 0 {
         return UTF_8;
     }

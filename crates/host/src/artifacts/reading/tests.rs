@@ -12,21 +12,21 @@ use tokio::sync::Semaphore;
 use super::*;
 
 /// The bytes in pieces of `size`.
-fn source(bytes: &[u8], size: usize) -> Source {
+fn source(bytes: &[u8], size: usize) -> TextSource {
     let redactor = Redactor::new(&[Secret::new("hunter2-hunter2")]);
     let pieces: Vec<_> = bytes
         .chunks(size)
         .map(|piece| Ok(Bytes::copy_from_slice(piece)))
         .collect();
-    Source::new(stream::iter(pieces).boxed(), &redactor)
+    TextSource::new(stream::iter(pieces).boxed(), &redactor)
 }
 
-fn at(offset: u64, limit: usize) -> Page {
-    Page { offset, limit }
+fn at(offset: u64, limit: usize) -> TextRange {
+    TextRange { offset, limit }
 }
 
-fn part(content: &str, next: Option<u64>) -> Part {
-    Part {
+fn part(content: &str, next: Option<u64>) -> TextPart {
+    TextPart {
         content: content.to_owned(),
         next,
     }
@@ -114,7 +114,7 @@ async fn text_is_told_from_other_bytes_and_those_are_read_in_base64() {
 #[tokio::test]
 async fn lines_are_counted_from_one_and_keep_their_ends() {
     let read = async |text: &'static str, first, last| {
-        let lines = Lines::new(first, last)?;
+        let lines = LineRange::new(first, last)?;
         lines
             .read(source(text.as_bytes(), 2), at(0, 100))
             .await
@@ -139,8 +139,8 @@ async fn lines_are_counted_from_one_and_keep_their_ends() {
         assert!(error.message.contains(words), "{error}");
     }
     assert_eq!(read("", Some(1), None).await.unwrap(), "");
-    assert!(Lines::new(Some(3), Some(2)).is_err());
-    let lines = Lines::new(Some(2), Some(3)).unwrap();
+    assert!(LineRange::new(Some(3), Some(2)).is_err());
+    let lines = LineRange::new(Some(2), Some(3)).unwrap();
     let paged = lines
         .read(source(b"a\nbcd\ne\nf", 3), at(1, 3))
         .await
@@ -152,7 +152,7 @@ async fn lines_are_counted_from_one_and_keep_their_ends() {
 async fn a_search_shows_lines_with_what_is_around_them() {
     let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
     let find = async |text: &str, what: &str, context, page| {
-        let pattern = Pattern::new(what, context).unwrap();
+        let pattern = SearchPattern::new(what, context).unwrap();
         pattern
             .read(source(text.as_bytes(), 5), page)
             .await
@@ -212,7 +212,7 @@ fn both(path: Option<&str>, indices: &str) -> Result<JsonAsk, ToolError> {
     })
 }
 
-async fn json(text: &str, ask: JsonAsk, page: Page) -> Result<Part, ToolError> {
+async fn json(text: &str, ask: JsonAsk, page: TextRange) -> Result<TextPart, ToolError> {
     let places = Arc::new(Semaphore::new(1));
     ask.read(source(text.as_bytes(), 7), page, &places).await
 }
@@ -402,7 +402,7 @@ async fn a_secret_is_cut_out_of_every_encoding() {
     }
     let document = Bytes::from(text.repeat(10_000));
     let redactor = Redactor::new(&[Secret::new("hunter2-hunter2")]);
-    let (read, _) = Source::of_text(document, &redactor)
+    let (read, _) = TextSource::of_text(document, &redactor)
         .all(usize::MAX)
         .await
         .unwrap();

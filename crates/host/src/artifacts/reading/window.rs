@@ -1,22 +1,22 @@
-//! A window over text that comes in pieces.
+//! A window over text that arrives in pieces.
 
 use manyhands_core::ToolError;
 
-use super::{Page, Part, past_the_end};
+use super::{TextPart, TextRange, past_the_end};
 
-/// Takes the characters of one page out of what is pushed.
+/// Extracts one page from the pushed text.
 pub(super) struct Window {
-    page: Page,
-    /// Characters still to be passed over.
+    page: TextRange,
+    /// Characters still to skip.
     skip: u64,
-    /// Characters still to be taken.
+    /// Characters still to take.
     left: usize,
     content: String,
     more: bool,
 }
 
 impl Window {
-    pub(super) fn new(page: Page) -> Self {
+    pub(super) fn new(page: TextRange) -> Self {
         Self {
             page,
             skip: page.offset,
@@ -26,7 +26,7 @@ impl Window {
         }
     }
 
-    /// Takes what belongs to the page; whether it wants more.
+    /// Takes what belongs to the page; returns whether it wants more.
     pub(super) fn push(&mut self, text: &str) -> bool {
         let mut rest = text;
         if self.skip > 0 {
@@ -44,19 +44,19 @@ impl Window {
         !self.more
     }
 
-    pub(super) fn finish(self) -> Result<Part, ToolError> {
+    pub(super) fn finish(self) -> Result<TextPart, ToolError> {
         if self.skip > 0 {
             return Err(past_the_end(self.page.offset - self.skip, "characters"));
         }
         let taken = (self.page.limit - self.left) as u64;
-        Ok(Part {
+        Ok(TextPart {
             content: self.content,
             next: self.more.then_some(self.page.offset + taken),
         })
     }
 }
 
-/// How many characters were passed, at most `count`, and what comes after them.
+/// Skips up to `count` characters; returns how many, and the rest.
 fn split(text: &str, count: usize) -> (usize, &str) {
     if text.is_ascii() {
         let at = text.len().min(count);
@@ -70,10 +70,10 @@ fn split(text: &str, count: usize) -> (usize, &str) {
     (passed, chars.as_str())
 }
 
-/// Text that a serialiser writes, until the page is full.
+/// Receives the text of a serializer until the page is full.
 impl std::io::Write for Window {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // Values are written in whole characters.
+        // The serializer writes whole characters.
         match self.push(&String::from_utf8_lossy(bytes)) {
             true => Ok(bytes.len()),
             false => Err(std::io::ErrorKind::WriteZero.into()),
@@ -86,7 +86,7 @@ impl std::io::Write for Window {
 }
 
 impl Window {
-    /// Whether the page is full and there is more.
+    /// Returns whether the page is full and there is more.
     pub(super) fn is_full(&self) -> bool {
         self.more
     }

@@ -1,7 +1,7 @@
 //! `filestore_read`
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::reading::{self, Page, Source};
+use manyhands_host::artifacts::reading::{self, TextRange, TextSource};
 use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,8 +60,8 @@ impl TypedTool for FilestoreRead {
             .await?;
         let opened = self.0.store.open_file(found.id, &params.path).await;
         let (file, bytes) = opened?;
-        let mut source = Source::new(bytes, &self.0.redactor.load());
-        let page = Page {
+        let mut source = TextSource::new(bytes, &self.0.redactor.load());
+        let page = TextRange {
             offset: params.offset.unwrap_or(0),
             limit: params.limit.unwrap_or(10_000) as usize,
         };

@@ -1,7 +1,7 @@
 //! `knowledge_read`
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::artifacts::reading::{self, Page, Source};
+use manyhands_host::artifacts::reading::{self, TextRange, TextSource};
 use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,8 +69,8 @@ impl TypedTool for KnowledgeRead {
             );
         };
         let whole = futures_util::stream::once(async { Ok(text.into()) });
-        let source = Source::new(Box::pin(whole), &self.0.redactor.load());
-        let page = Page {
+        let source = TextSource::new(Box::pin(whole), &self.0.redactor.load());
+        let page = TextRange {
             offset: params.offset.unwrap_or(0),
             limit: params.limit.unwrap_or(10_000) as usize,
         };

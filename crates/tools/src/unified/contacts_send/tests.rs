@@ -29,15 +29,19 @@ impl manyhands_agent_services::contact_delivery::Deliver for Courier {
         Ok(team.unwrap_or("default").to_owned())
     }
 
-    async fn deliver(&self, to: &ChatRef, message: &Message<'_>) -> Result<Delivered, ToolError> {
-        let Message { text, key, .. } = *message;
+    async fn deliver(
+        &self,
+        to: &ChatRef,
+        message: &ContactMessage<'_>,
+    ) -> Result<ContactDelivery, ToolError> {
+        let ContactMessage { text, key, .. } = *message;
         if let Some(code) = *self.fails.lock().unwrap() {
             return Err(ToolError::new(code, "the platform says no"));
         }
         let taken = (to.lane().to_string(), text.to_owned(), key.to_owned());
         self.taken.lock().unwrap().push(taken);
         let state = if text == "bounce" { "failed" } else { "sent" };
-        Ok(Delivered {
+        Ok(ContactDelivery {
             id: "1".to_owned(),
             state: state.to_owned(),
             reason: (state == "failed").then(|| "the platform says why".to_owned()),
