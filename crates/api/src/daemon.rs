@@ -106,7 +106,11 @@ async fn run_until_signal(
     gateway.chats().start().await?;
     let resumed = gateway.minds().resume().await?;
     if resumed > 0 {
-        tracing::info!(sessions = resumed, "turns go on where they were");
+        tracing::info!(
+            event = "turns_resumed",
+            sessions = resumed,
+            "resumed interrupted turns"
+        );
     }
     ready(&Ready {
         gateway: gateway.clone(),
@@ -201,13 +205,19 @@ async fn stop_on_signal(
     signals: std::io::Result<(Signal, Signal)>,
 ) {
     let Ok((mut terminate, mut interrupt)) = signals else {
-        tracing::error!("signals cannot be heard; end the process with kill -9");
+        tracing::error!(
+            event = "signal_handler_failed",
+            "cannot install signal handlers; stop the process with kill -9"
+        );
         return;
     };
     let mut heard =
         async || tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} };
     heard().await;
-    tracing::info!("stopping: running calls may finish; a second signal ends them");
+    tracing::info!(
+        event = "shutdown_started",
+        "stopping: running calls may finish; a second signal aborts them"
+    );
     tokio::select! {
         () = gateway.drain() => handle.graceful_shutdown(Some(CONNECTION_GRACE)),
         () = heard() => handle.shutdown(),
@@ -219,25 +229,25 @@ async fn upkeep(gateway: Arc<Gateway>) {
     loop {
         every.tick().await;
         if let Err(error) = gateway.doorman.flush().await {
-            tracing::warn!(%error, "times of last use could not be stored");
+            tracing::warn!(event = "token_usage_flush_failed", %error, "failed to persist when tokens were last used");
         }
         let old = Timestamp(gateway.clock.now().0 - APPROVALS_KEPT_MS);
         if let Err(error) = gateway.store.approvals().sweep(old).await {
-            tracing::warn!(%error, "old approvals could not be removed");
+            tracing::warn!(event = "approval_sweep_failed", %error, "failed to remove old approvals");
         }
         if let Err(error) = gateway.store.artifacts().sweep(gateway.clock.now()).await {
-            tracing::warn!(%error, "expired artifacts could not be removed");
+            tracing::warn!(event = "artifact_sweep_failed", %error, "failed to remove expired artifacts");
         }
         prune_audit(&gateway).await;
         retire(&gateway).await;
         if let Err(error) = gateway.chats().sweep().await {
-            tracing::warn!(%error, "old messages of chats could not be removed");
+            tracing::warn!(event = "chat_sweep_failed", %error, "failed to remove old chat messages");
         }
         if let Err(error) = gateway.store.collections().sweep().await {
-            tracing::warn!(%error, "what a crash left of resources could not be removed");
+            tracing::warn!(event = "resource_sweep_failed", %error, "failed to remove resource leftovers of a crash");
         }
         if let Err(error) = gateway.nodes.sweep().await {
-            tracing::warn!(%error, "old news of nodes could not be removed");
+            tracing::warn!(event = "node_event_sweep_failed", %error, "failed to remove old node events");
         }
     }
 }
@@ -255,9 +265,13 @@ async fn prune_audit(gateway: &Gateway) {
     loop {
         match gateway.store.audit().prune(&retention).await {
             Ok(0) => return,
-            Ok(count) => tracing::info!(count, "removed old audit entries; their end is sealed"),
+            Ok(count) => tracing::info!(
+                event = "audit_pruned",
+                count,
+                "removed old audit entries and sealed the chain at the cut"
+            ),
             Err(error) => {
-                tracing::warn!(%error, "cannot remove old audit entries");
+                tracing::warn!(event = "audit_prune_failed", %error, "failed to remove old audit entries");
                 return;
             }
         }
@@ -269,13 +283,13 @@ async fn prune_audit(gateway: &Gateway) {
 async fn remember(gateway: Arc<Gateway>) {
     let minds = gateway.minds();
     if let Err(error) = minds.remember_all().await {
-        tracing::warn!(%error, "older conversations could not be read for memory");
+        tracing::warn!(event = "memory_backfill_failed", %error, "failed to index earlier conversations for memory");
     }
     loop {
         minds.said_something().await;
         tokio::time::sleep(MEMORY_WITHIN).await;
         if let Err(error) = minds.remember().await {
-            tracing::warn!(%error, "what was said could not be taken into memory yet");
+            tracing::warn!(event = "memory_index_failed", %error, "failed to index new messages for memory; will retry");
         }
     }
 }
@@ -286,21 +300,24 @@ async fn retire(gateway: &Gateway) {
     let before = Timestamp(gateway.clock.now().0 - days * 86_400_000);
     let minds = gateway.minds();
     if let Err(error) = minds.clear_gone().await {
-        tracing::warn!(%error, "archives of deleted sessions could not be removed");
+        tracing::warn!(event = "archive_sweep_failed", %error, "failed to remove archives of deleted sessions");
     }
     if let Err(error) = minds.sweep_subs(before).await {
-        tracing::warn!(%error, "old sessions of sub-agents could not be archived");
+        tracing::warn!(event = "sub_agent_sweep_failed", %error, "failed to archive old sub-agent sessions");
     }
     match gateway.post().kin.sweep(minds, before).await {
         Ok(0) => {}
         Ok(gone) => tracing::info!(
-            gone,
-            "agents that agents made are gone; their words are archived"
+            event = "spawned_agents_archived",
+            count = gone,
+            "archived idle spawned agents"
         ),
-        Err(error) => tracing::warn!(%error, "old agents that agents made could not be archived"),
+        Err(error) => {
+            tracing::warn!(event = "spawned_agent_sweep_failed", %error, "failed to archive idle spawned agents")
+        }
     }
     if let Err(error) = minds.memory().sweep().await {
-        tracing::warn!(%error, "the oldest memories could not be removed");
+        tracing::warn!(event = "memory_sweep_failed", %error, "failed to remove the oldest memories");
     }
 }
 
@@ -313,10 +330,12 @@ async fn follow_settings(gateway: Arc<Gateway>, mut watcher: Watcher) {
         match watcher.changed().await {
             Ok((settings, _)) => {
                 if let Err(error) = gateway.take_over(settings) {
-                    tracing::error!(%error, "the changed settings were not taken over");
+                    tracing::error!(event = "settings_apply_failed", %error, "failed to apply changed settings; the previous ones stay active");
                 }
             }
-            Err(error) => tracing::error!("the settings in force stay: {error}"),
+            Err(error) => {
+                tracing::error!(event = "settings_invalid", %error, "cannot load changed settings; the previous ones stay active")
+            }
         }
     }
 }

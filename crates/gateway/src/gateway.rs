@@ -186,7 +186,7 @@ impl Gateway {
             let sent = self.minds().send(&key, Some(run), input, &origin).await;
             if let Err(error) = sent {
                 // The conversation may be full, or its token gone: the news are kept all the same.
-                tracing::warn!(%node, session = %key, %error, "news of a program were not told in its conversation");
+                tracing::warn!(event = "process_event_undelivered", %node, session = %key, %error, "background-process event not delivered to its session");
             }
         }
         Ok(new)

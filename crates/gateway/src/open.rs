@@ -163,7 +163,7 @@ impl Gateway {
         };
         let people = People::new(host.state().jail(), clock.clone(), ids.clone());
         if let Err(error) = people.contacts.prepare() {
-            tracing::warn!(%error, "the files of contacts could not be created");
+            tracing::warn!(event = "contact_files_failed", %error, "failed to create contact files");
         }
         let chats = Chats::open(ChatsParts {
             store: &store,
@@ -258,7 +258,7 @@ impl Gateway {
                     Some(gateway) => Some(gateway.learn_secrets().await),
                     None => None,
                 } {
-                    tracing::error!(%error, "a new token could not be told to the redactor");
+                    tracing::error!(event = "redactor_update_failed", %error, "failed to add a new token to the redactor");
                 }
             })
         }));
@@ -267,7 +267,7 @@ impl Gateway {
     /// Calls that a crash cut off are closed in the audit as what they are: of unknown outcome.
     async fn close_interrupted_calls(&self) -> Result<(), StoreError> {
         for begun in self.store.audit().unfinished().await? {
-            tracing::warn!(tool = begun.entry.tool, call = ?begun.entry.call, "a call was cut off by a crash; its outcome is not known");
+            tracing::warn!(event = "call_interrupted", tool = begun.entry.tool, call = ?begun.entry.call, "call interrupted by a crash; its outcome is unknown");
             let entry = AuditEntry {
                 at: self.clock.now(),
                 kind: AuditKind::Finished,

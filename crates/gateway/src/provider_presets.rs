@@ -160,7 +160,7 @@ impl Gateway {
             wrong => wrong,
         };
         if let Err(error) = put {
-            tracing::error!(%error, "the vault's entry {name} could not be put back as it was");
+            tracing::error!(event = "vault_rollback_failed", entry = name, %error, "failed to restore a vault entry after a failed change");
         }
     }
 

@@ -147,7 +147,7 @@ impl Gateway {
             tokio::spawn(async move { servers.take_over(&settings).await });
         }
         if !changes.is_empty() {
-            tracing::info!(keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
+            tracing::info!(event = "settings_changed", keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
         }
         Ok(changes)
     }

@@ -80,7 +80,12 @@ pub(super) async fn serve(
     let seat = gateway.chats().seat(&carries.channel, &carries.account);
     let seated = seat.sit(outbox.clone(), carries.says);
     let (channel, account) = (carries.channel.as_str(), carries.account.as_str());
-    tracing::info!(channel, account, "a bridge connected");
+    tracing::info!(
+        event = "bridge_connected",
+        channel,
+        account,
+        "bridge connected"
+    );
     let session = BridgeSession {
         gateway,
         admitted,
@@ -90,7 +95,12 @@ pub(super) async fn serve(
     };
     let close = session.run(stream, pulse).await;
     seat.rise(&seated);
-    tracing::info!(channel, account, "a bridge went");
+    tracing::info!(
+        event = "bridge_disconnected",
+        channel,
+        account,
+        "bridge disconnected"
+    );
     close
 }
 

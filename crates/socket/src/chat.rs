@@ -236,9 +236,10 @@ pub(super) async fn forward(
             Ok(_) => {}
             Err(Missed(missed)) => {
                 tracing::warn!(
+                    event = "socket_lagged",
                     missed,
-                    who = caller.name,
-                    "a socket reads too slowly for its chats"
+                    client = caller.name,
+                    "client reads its socket too slowly; skipped chat events"
                 );
                 desk.missed(missed).await;
                 caught_up.extend(catch_up(minds, &mut desk, runs).await);

@@ -339,7 +339,11 @@ impl Session {
             let answer = contained(methods::answer(&gateway, &admitted, request, &peer)).await;
             let answer = answer.unwrap_or_else(|panicked| {
                 let reason = &panicked.reason;
-                tracing::error!(reason, "internal error: a request on a socket panicked");
+                tracing::error!(
+                    event = "socket_request_panicked",
+                    reason,
+                    "internal error (a bug in manyhands): socket request panicked"
+                );
                 Err(ErrorShape::new(Code::Internal, panicked.to_string()))
             });
             let response = match answer {

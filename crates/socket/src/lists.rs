@@ -39,7 +39,7 @@ pub(super) async fn forward(gateway: &Gateway, caller: &Caller, outbox: &mpsc::S
                     ApprovalsChangedEvent { pending }.encode()
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the questions to the owner could not be counted");
+                    tracing::warn!(event = "approval_count_failed", %error, "failed to count pending approvals");
                     runs_out = None;
                     continue;
                 }

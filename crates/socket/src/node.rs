@@ -44,7 +44,7 @@ pub(super) async fn serve(
         Ok(node) => node,
         Err(error) => return Some(closing(CloseCode::Again, &error.text())),
     };
-    tracing::info!(node = %node.id(), "a node connected");
+    tracing::info!(event = "node_connected", node = %node.id(), "node connected");
     let session = NodeSession {
         gateway,
         admitted,
@@ -54,7 +54,7 @@ pub(super) async fn serve(
     };
     let close = session.run(stream, pulse).await;
     gateway.nodes.leave(&node);
-    tracing::info!(node = %node.id(), why = node.why(), "a node went");
+    tracing::info!(event = "node_disconnected", node = %node.id(), reason = node.why(), "node disconnected");
     close
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn serve_brought(
     stream: &mut Incoming,
     pulse: &Pulse,
 ) -> Option<CloseFrame> {
-    tracing::info!(server = %node.id(), "an editor connected an MCP server to its session");
+    tracing::info!(event = "session_server_connected", server = %node.id(), "editor connected an MCP server to its session");
     let session = NodeSession {
         gateway,
         admitted,
@@ -77,7 +77,7 @@ pub(super) async fn serve_brought(
     };
     let close = session.run(stream, pulse).await;
     gateway.nodes.take_away(node);
-    tracing::info!(server = %node.id(), "an editor disconnected an MCP server");
+    tracing::info!(event = "session_server_disconnected", server = %node.id(), "editor disconnected an MCP server");
     close
 }
 
@@ -198,7 +198,7 @@ impl NodeSession<'_> {
                 let call = answer.call_id.clone();
                 let wanted = node.answered(answer);
                 if !wanted {
-                    tracing::info!(node = %node.id(), call, "a result came for which nobody waited any more");
+                    tracing::info!(event = "late_result_dropped", node = %node.id(), call, "dropped a result that no call waits for any more");
                 }
                 wanted
             }

@@ -63,7 +63,13 @@ async fn take(gateway: &Gateway, channel: &str, account: &str, request: Request)
     let hooked = match made.hook(&hook) {
         Ok(hooked) => hooked,
         Err(refusal) => {
-            tracing::warn!(channel, account, why = refusal.why, "a webhook was refused");
+            tracing::warn!(
+                event = "webhook_rejected",
+                channel,
+                account,
+                reason = refusal.why,
+                "webhook rejected"
+            );
             let status = StatusCode::from_u16(refusal.status.as_u16());
             return (status.unwrap_or(StatusCode::BAD_REQUEST), refusal.why).into_response();
         }
@@ -71,7 +77,7 @@ async fn take(gateway: &Gateway, channel: &str, account: &str, request: Request)
     let kept = gateway.chats().keep(channel, account, hooked.events).await;
     if let Err(error) = kept {
         // The platform tries again.
-        tracing::warn!(%error, channel, account, "what a webhook told could not be kept");
+        tracing::warn!(event = "webhook_persist_failed", channel, account, %error, "failed to persist webhook events; the platform will redeliver");
         return Refusal(error).into_response();
     }
     let content_type = [(header::CONTENT_TYPE, hooked.content_type)];

@@ -222,7 +222,7 @@ pub async fn callback(
     };
     let noted = gateway.note(&owner, "server.login", &about).await;
     if let Err(error) = noted {
-        tracing::error!(%error, "a login could not be written into the audit");
+        tracing::error!(event = "login_audit_failed", %server, %error, "failed to record an OAuth login in the audit log");
     }
     match done {
         Ok(_) => {

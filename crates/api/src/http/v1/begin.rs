@@ -235,7 +235,7 @@ impl Begun {
 
 async fn forget(gateway: &Gateway, key: &SessionKey) {
     if let Err(error) = gateway.minds().forget(key).await {
-        tracing::warn!(session = %key, %error, "failed to remove the session of a finished request");
+        tracing::warn!(event = "request_session_delete_failed", session = %key, %error, "failed to delete the session of a finished request");
     }
 }
 
@@ -245,7 +245,7 @@ async fn sweep(gateway: &Gateway, since: &Since) {
         let agents = names(&gateway.settings.current());
         let swept = gateway.minds().sweep_passing(&agents, since.start).await;
         if let Err(error) = swept {
-            tracing::warn!(%error, "failed to remove the sessions of earlier requests");
+            tracing::warn!(event = "request_session_sweep_failed", %error, "failed to delete the sessions of earlier requests");
         }
     });
     swept.await;
