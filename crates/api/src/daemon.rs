@@ -1,4 +1,4 @@
-//! Listening, serving, stopping.
+//! Listens, serves and shuts down.
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::pin::Pin;
@@ -10,36 +10,37 @@ use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
 use manyhands_core::Timestamp;
-use manyhands_gateway::{CONFIG_FILE, Gateway, Listening, Options, StartError};
+use manyhands_gateway::{CONFIG_FILE, Gateway, ListenAddress, Options, StartError};
 use manyhands_store::{Holder, HomeLock, Retention};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::http;
 use crate::reception::{REQUEST_WITHIN, Reception};
 
-/// How long open connections may take to end once calls have.
+/// Time for open connections to end after the last call.
 const CONNECTION_GRACE: Duration = Duration::from_secs(2);
-/// How long settled questions to the owner are kept: 30 days.
+/// How long decided approvals are kept: 30 days.
 const APPROVALS_KEPT_MS: i64 = 30 * 86_400_000;
-/// How often times of last use and old artifacts are seen to.
+/// Interval of periodic maintenance.
 const UPKEEP: Duration = Duration::from_secs(60);
 
-/// How long what was said may wait before it is taken into memory.
+/// Longest delay before new messages are indexed for memory.
 const MEMORY_WITHIN: Duration = Duration::from_secs(2);
 
-/// What is told when the daemon listens.
+/// Passed to the caller once the daemon listens.
 pub struct Ready {
     /// The gateway.
     pub gateway: Arc<Gateway>,
-    /// Where it listens, port included.
+    /// Listening address, port included.
     pub address: SocketAddr,
-    /// The address to open, `http://…` or `https://…`.
+    /// URL to open, `http://…` or `https://…`.
     pub url: String,
 }
 
-/// Runs a gateway until a signal ends it. `ready` is told once it listens.
+/// Runs a gateway until a signal stops it; calls `ready` once it listens.
 ///
-/// Everything that serves is compiled here, with this crate, and not by whoever waits for it.
+/// Returns a boxed future, so that the server code is compiled with this crate and not with its
+/// callers.
 pub fn run<'a>(
     options: Options,
     listen: Option<String>,
@@ -59,7 +60,7 @@ async fn run_until_signal(
         started_at: options.clock.now(),
     };
     let lock = HomeLock::acquire(&options.home, &holder)?;
-    // Watching before reading: no change falls in between.
+    // The watcher starts before the file is read, so no change can fall in between.
     let watcher = Watcher::new(ConfigFile::new(options.home.join(CONFIG_FILE)));
     let gateway = Gateway::open(options).await?;
     let mut settings = (*gateway.settings.current()).clone();
@@ -70,7 +71,7 @@ async fn run_until_signal(
     let address = listener
         .local_addr()
         .map_err(|e| StartError::Listen(e.to_string()))?;
-    gateway.listens_on(Listening {
+    gateway.listens_on(ListenAddress {
         address: address.ip(),
         tls: settings.tls.is_some(),
     });
@@ -91,7 +92,7 @@ async fn run_until_signal(
         None => None,
     };
     let handle = Handle::new();
-    // Heard from here on: whoever is told that it is ready may end it at once.
+    // Installed before `ready`: whoever learns that it is ready may stop it immediately.
     let signals = signal(SignalKind::terminate())
         .and_then(|terminate| Ok((terminate, signal(SignalKind::interrupt())?)));
     let tasks = [
@@ -152,7 +153,8 @@ async fn serve(
     }
 }
 
-/// A client that sends its headers byte by byte does not hold a connection for ever.
+/// Limits how long a client may take to send its headers, so that one byte at a time cannot hold a
+/// connection forever.
 fn bound_headers(builder: &mut hyper_util::server::conn::auto::Builder<TokioExecutor>) {
     builder
         .http1()
@@ -160,12 +162,14 @@ fn bound_headers(builder: &mut hyper_util::server::conn::auto::Builder<TokioExec
         .header_read_timeout(REQUEST_WITHIN);
 }
 
-/// Binds the address, unless that would offer the gateway to a network in the clear.
+/// Binds the address, unless that would expose the gateway to a network without TLS.
 fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
     let listen = &settings.listen;
     let addresses: Vec<SocketAddr> = listen
         .to_socket_addrs()
-        .map_err(|e| StartError::Listen(format!("listen = {listen:?} is not an address: {e}")))?
+        .map_err(|e| {
+            StartError::Listen(format!("listen = {listen:?} is not a valid address: {e}"))
+        })?
         .collect();
     if settings.tls.is_none()
         && !settings.insecure_remote
@@ -177,7 +181,7 @@ fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
         )));
     }
     let listener = TcpListener::bind(&addresses[..])
-        .map_err(|e| StartError::Listen(format!("cannot listen on {listen}: {e}\nhint: is another program there? choose another with --listen")))?;
+        .map_err(|e| StartError::Listen(format!("cannot listen on {listen}: {e}\nhint: another program may be using it; choose another address with --listen")))?;
     listener
         .set_nonblocking(true)
         .map_err(|e| StartError::Listen(e.to_string()))?;
@@ -185,7 +189,7 @@ fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
 }
 
 async fn certificate(tls: &Tls) -> Result<RustlsConfig, StartError> {
-    // An error means that one is installed already.
+    // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     RustlsConfig::from_pem_file(&tls.cert, &tls.key)
         .await
@@ -198,7 +202,8 @@ async fn certificate(tls: &Tls) -> Result<RustlsConfig, StartError> {
         })
 }
 
-/// On the first signal running calls are let finish, then connections end; on the second all ends at once.
+/// The first signal lets running calls finish before connections are closed; a second one ends
+/// everything at once.
 async fn stop_on_signal(
     gateway: Arc<Gateway>,
     handle: Handle<SocketAddr>,
@@ -228,7 +233,7 @@ async fn upkeep(gateway: Arc<Gateway>) {
     let mut every = tokio::time::interval(UPKEEP);
     loop {
         every.tick().await;
-        if let Err(error) = gateway.doorman.flush().await {
+        if let Err(error) = gateway.auth.flush().await {
             tracing::warn!(event = "token_usage_flush_failed", %error, "failed to persist when tokens were last used");
         }
         let old = Timestamp(gateway.clock.now().0 - APPROVALS_KEPT_MS);
@@ -252,7 +257,7 @@ async fn upkeep(gateway: Arc<Gateway>) {
     }
 }
 
-/// Removes the oldest audit entries that the settings no longer keep.
+/// Removes audit entries beyond the configured retention.
 async fn prune_audit(gateway: &Gateway) {
     let settings = gateway.settings.current();
     let log = &settings.audit;
@@ -278,8 +283,8 @@ async fn prune_audit(gateway: &Gateway) {
     }
 }
 
-/// Takes what was said into memory: first what is missing from before, then what comes, a little
-/// later, so that it does not stand in the way of whoever is speaking.
+/// Indexes messages for memory: first those missed while stopped, then new ones. Delayed a little,
+/// so that indexing does not slow down the turn that produced them.
 async fn remember(gateway: Arc<Gateway>) {
     let minds = gateway.minds();
     if let Err(error) = minds.remember_all().await {
@@ -294,7 +299,7 @@ async fn remember(gateway: Arc<Gateway>) {
     }
 }
 
-/// Sub-agents and agents that agents made go when nobody has spoken to them for long.
+/// Archives sub-agents and spawned agents that have been idle for long.
 async fn retire(gateway: &Gateway) {
     let days = i64::from(gateway.settings.current().sessions.sub_agent_days);
     let before = Timestamp(gateway.clock.now().0 - days * 86_400_000);
