@@ -173,7 +173,7 @@ fn a_real_server_is_added_listed_shown_tested_used_and_removed() {
     assert!(called.stdout.contains("hi there"), "{called:?}");
 
     let before = config(&gateway.home);
-    refused(&gateway.cli(&add), "there is a server everything already");
+    refused(&gateway.cli(&add), "a server named everything already exists");
     assert_eq!(config(&gateway.home), before);
 
     gateway.cli(&["mcp", "remove", "everything"]).ok();

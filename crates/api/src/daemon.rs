@@ -59,6 +59,7 @@ async fn run_until_signal(
         listen: None,
         started_at: options.clock.now(),
     };
+    // Before anything is opened: two gateways on one home would corrupt each other's state.
     let lock = HomeLock::acquire(&options.home, &holder)?;
     // The watcher starts before the file is read, so no change can fall in between.
     let watcher = Watcher::new(ConfigFile::new(options.home.join(CONFIG_FILE)));
@@ -104,6 +105,7 @@ async fn run_until_signal(
         tokio::spawn(remember(gateway.clone())),
         tokio::spawn(gateway.cron().clone().go_round()),
     ];
+    // Chats before turns: a resumed turn may have to send its reply to a chat.
     gateway.chats().start().await?;
     let resumed = gateway.minds().resume().await?;
     if resumed > 0 {
@@ -119,10 +121,12 @@ async fn run_until_signal(
         url,
     });
     let served = serve(listener, tls, &gateway, handle).await;
+    // Aborted before closing, so that no task uses a closed store.
     for task in tasks {
         task.abort();
     }
     gateway.close().await?;
+    // Released last: the next gateway must find everything on disk.
     drop(lock);
     served
 }
@@ -173,6 +177,7 @@ fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
         .collect();
     if settings.tls.is_none()
         && !settings.insecure_remote
+        // Any non-loopback address counts: a host name may resolve to several.
         && addresses.iter().any(|a| !a.ip().is_loopback())
     {
         return Err(StartError::Listen(format!(
@@ -223,6 +228,7 @@ async fn stop_on_signal(
         event = "shutdown_started",
         "stopping: running calls may finish; a second signal aborts them"
     );
+    // A drain can take minutes, so a second signal must end it.
     tokio::select! {
         () = gateway.drain() => handle.graceful_shutdown(Some(CONNECTION_GRACE)),
         () = heard() => handle.shutdown(),

@@ -38,9 +38,11 @@ impl Reception {
     }
 
     fn attend(&self, stream: TcpStream) -> io::Result<(Attended<TcpStream>, Arc<Seat>)> {
+        // Small frames such as chat deltas must not wait for Nagle's algorithm.
         stream.set_nodelay(true)?;
         let address = stream.peer_addr()?.ip();
         let settings = self.0.settings.current();
+        // All clients of a proxy share its address, so a per-address limit would lock them out.
         let seat = match TrustedProxies::new(&settings.trusted_proxies).trusts(address) {
             true => self.0.lobby.enter_shared(address),
             false => self.0.lobby.enter(address),
@@ -98,7 +100,7 @@ impl<I> Attended<I> {
 
     fn bounds(&mut self) -> Option<&mut Bounds> {
         if self.bounds.as_ref().is_some_and(|it| it.seat.is_admitted()) {
-            self.bounds = None; // nothing is asked of it from here on
+            self.bounds = None; // authenticated: no bounds from here on
         }
         self.bounds.as_mut()
     }

@@ -24,7 +24,7 @@ use manyhands_path::Path;
 use manyhands_store::{
     AuditEntry, AuditKind, AuditStatus, Durability, NodeRecord, Store, StoreError,
 };
-use manyhands_tools::Families;
+use manyhands_tools::BuiltinTools;
 use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -51,7 +51,7 @@ pub struct Gateway {
     /// Id generator.
     pub ids: Ids,
     /// The built-in tools and their dependencies.
-    pub families: Families,
+    pub builtin: BuiltinTools,
     /// Connected and known nodes.
     pub nodes: Arc<Nodes>,
     /// MCP servers and connected accounts.
@@ -82,32 +82,32 @@ pub struct Gateway {
 impl Gateway {
     /// The agents' workspaces.
     pub fn workspace(&self) -> &Workspace {
-        &self.families.workspace
+        &self.builtin.workspace
     }
 
     /// The artifact store.
     pub fn shelf(&self) -> &Shelf {
-        &self.families.shelf
+        &self.builtin.shelf
     }
 
     /// Messages between agents.
     pub fn post(&self) -> &Post {
-        &self.families.post
+        &self.builtin.post
     }
 
     /// Contacts and to-dos.
     pub fn people(&self) -> &People {
-        &self.families.people
+        &self.builtin.people
     }
 
     /// Chats on messaging platforms.
     pub fn chats(&self) -> &Chats {
-        &self.families.chats
+        &self.builtin.chats
     }
 
     /// Scheduled jobs.
     pub fn cron(&self) -> &Cron {
-        &self.families.cron
+        &self.builtin.cron
     }
 
     /// The agents.
@@ -236,7 +236,7 @@ impl Gateway {
         let vault = vault.into_iter().filter(secret);
         let mut secrets: Vec<Secret> = vault.map(|(_, secret)| secret).collect();
         secrets.push(self.owner_token.clone());
-        secrets.extend(self.families.host.secrets());
+        secrets.extend(self.builtin.host.secrets());
         secrets.extend(self.servers.oauth().passing_secrets());
         self.redactor.store(Arc::new(Redactor::new(&secrets)));
         Ok(())

@@ -22,7 +22,7 @@ use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::Transfers;
 use manyhands_path::{Parts, Path};
 use manyhands_store::{AuditEntry, AuditKind, AuditStatus, Durability, Store, StoreError};
-use manyhands_tools::{Families, Finder, FinderParts, Scripts};
+use manyhands_tools::{BuiltinTools, Finder, FinderParts, Scripts};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -183,7 +183,7 @@ impl Gateway {
         });
         let chats = chats.await?;
         cron.delivers_by(chats.carry_for(&people));
-        let families = Families {
+        let builtin = BuiltinTools {
             minds: minds.clone(),
             blobs: store.blobs().clone(),
             post,
@@ -203,9 +203,9 @@ impl Gateway {
             host,
             ids: ids.clone(),
         };
-        catalogue.store(Arc::new(families.catalogue(&live, &catalogue)));
+        catalogue.store(Arc::new(builtin.catalogue(&live, &catalogue)));
         let rules =
-            rules(&settings, &families.post.kin).map_err(|e| StartError::Policy(e.to_string()))?;
+            rules(&settings, &builtin.post.kin).map_err(|e| StartError::Policy(e.to_string()))?;
         let path = Path::new(Parts {
             catalogue: catalogue.clone(),
             store: store.clone(),
@@ -226,7 +226,7 @@ impl Gateway {
             settings: live,
             clock,
             ids,
-            families,
+            builtin,
             nodes,
             servers,
             guests: Guests::default(),
@@ -247,7 +247,7 @@ impl Gateway {
         gateway.learn_secrets().await?;
         gateway.redact_new_logins();
         gateway.close_interrupted_calls().await?;
-        let (thinkers, workspace) = (&gateway.thinkers, &gateway.families.workspace);
+        let (thinkers, workspace) = (&gateway.thinkers, &gateway.builtin.workspace);
         let minds = agent_env::minds(&gateway, thinkers.clone(), workspace.clone());
         let _ = gateway.minds.set(minds); // set here and nowhere else
         gateway.servers.take_over(&gateway.settings).await;

@@ -116,7 +116,7 @@ impl Gateway {
         keep_roots_apart(self.home(), &settings)
             .map_err(|e| ToolError::parameter("tools.read_file.roots", e.to_string()))?;
         let changes = diff(&self.settings.current(), &settings);
-        let rules = rules(&settings, &self.families.post.kin)
+        let rules = rules(&settings, &self.builtin.post.kin)
             .map_err(|e| ToolError::parameter("policy.rules", e))?;
         // Everything that can fail comes before this line, so that settings are applied fully or
         // not at all.
@@ -124,7 +124,7 @@ impl Gateway {
         self.store.limit(quotas(&settings));
         self.settings.replace(settings);
         if changes.keys.iter().any(|key| key.starts_with("tools.")) {
-            let built_in = self.families.catalogue(&self.settings, &self.catalogue);
+            let built_in = self.builtin.catalogue(&self.settings, &self.catalogue);
             self.catalogue.rcu(|all| all.with_built_in(&built_in));
             self.nodes.note_change();
         }
@@ -132,7 +132,7 @@ impl Gateway {
         if changes.keys.iter().any(of_rules) {
             self.nodes.note_change(); // lists depend on what is allowed
         }
-        self.families.web.reconfigure();
+        self.builtin.web.reconfigure();
         self.cron().look();
         let of_chats = |key: &String| {
             ["channels", "egress", "public_url"]

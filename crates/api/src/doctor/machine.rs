@@ -214,7 +214,7 @@ mod tests {
         );
         check(
             json!({ "default": "a/m", "providers": { "a": { "kind": "anthropic" } } }),
-            Err("the default is a/m, and a has no key"),
+            Err("the default is a/m, but a has no API key"),
         );
         let here = json!({ "kind": "openai", "base_url": "http://127.0.0.1:11434/v1" });
         check(

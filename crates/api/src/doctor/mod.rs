@@ -95,7 +95,7 @@ mod tests {
         };
         let (none, nothing) = (Backlog::default(), Lost::default());
         let fine = chats(&[account("connected")], &none, &nothing);
-        let about = "1 accounts, 1 connected, 0 messages wait";
+        let about = "1 accounts, 1 connected, 0 messages queued";
         assert_eq!(fine, [Finding::fine("chats", about)]);
         assert!(chats(&[], &none, &nothing).is_empty());
         let heard = Backlog {
@@ -121,7 +121,7 @@ mod tests {
                     State::Look
                 ),
                 (
-                    "2 messages were heard and could not be worked on",
+                    "2 incoming messages could not be processed",
                     State::Look
                 ),
             ]

@@ -184,6 +184,7 @@ pub(super) fn block(parameter: &str, data: String, mime_type: String) -> Result<
     }
     let digits = data.trim_end_matches('=');
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'+' || b == b'/';
+    // Checked by shape only: decoding large pictures here would cost memory twice.
     let whole = data.len().is_multiple_of(4) && data.len() - digits.len() <= 2;
     if digits.is_empty() || !whole || !digits.bytes().all(plain) {
         let message = "the bytes must be in base64";
@@ -209,6 +210,7 @@ fn told(run: AgentRun) -> impl Stream<Item = Event> + Send + 'static {
         "queued": run.sent.queued,
     });
     let first = stream::iter([event("accepted", &accepted)]);
+    // The gap is reported before the event that follows it.
     let later = stream::unfold(run, async |mut run| {
         let (name, data) = match run.next().await? {
             Ok(what) => in_words(&run, what),
@@ -314,6 +316,7 @@ async fn ended(mut run: AgentRun, patience: Duration) -> Result<Response, Refusa
             Some((question, until)) => match timeout_at(*until, run.next()).await {
                 Ok(next) => next,
                 Err(_) => {
+                    // The run goes on; the client resumes waiting with the same run id.
                     let waits = Answered(ChatResult::Paused(question.clone()));
                     return Ok((StatusCode::ACCEPTED, waits).into_response());
                 }
@@ -351,10 +354,13 @@ async fn ended(mut run: AgentRun, patience: Duration) -> Result<Response, Refusa
                     run_id: run.sent.run_id.clone(),
                     session_key: run.key.clone(),
                 };
+                // The deadline starts with the first pause: further approvals must not extend the
+                // wait.
                 let until = paused.map_or_else(|| Instant::now() + patience, |(_, until)| until);
                 paused = Some((question, until));
             }
             What::ToolDone { tool, .. } => {
+                // Parallel calls may still be pending; only the tool that finished is no longer.
                 paused = paused.filter(|(question, _)| question.tool != tool);
             }
             What::Resumed | What::Delta(_) | What::Partial(_) => paused = None,

@@ -19,6 +19,7 @@ use manyhands_http_common::Refusal;
 /// Rejects foreign hosts and origins before anything else sees the request, and adds CORS headers
 /// for trusted origins.
 pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
+    // Stops the clock for silent connections: a complete request has arrived.
     if let Some(seat) = request.extensions().get::<Arc<Seat>>() {
         seat.asked();
     }
@@ -34,6 +35,7 @@ pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: 
         Ok(trusted) => trusted,
         Err(why) => return Refusal(ToolError::new(ErrorCode::Forbidden, why)).into_response(),
     };
+    // Own pages and programs need no CORS headers.
     let Some(origin) = trusted else {
         return next.run(request).await;
     };
@@ -47,6 +49,7 @@ pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: 
     };
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    // The response differs by origin; a cache must not serve it to another one.
     headers.insert(header::VARY, HeaderValue::from_static("origin"));
     response
 }
@@ -82,8 +85,10 @@ impl Rules<'_> {
         headers: &HeaderMap,
         authority: Option<&str>,
     ) -> Result<Option<HeaderValue>, String> {
+        // Proxies and servers disagree on which of several Host headers counts.
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
+            // HTTP/2 requests carry the authority in the URI instead.
             (Some(host), None) => host.to_str().map_err(|_| "the Host header is not text")?,
             (None, _) => authority.ok_or("missing Host header")?,
             (Some(_), Some(_)) => return Err("more than one Host header".to_owned()),
@@ -105,6 +110,7 @@ impl Rules<'_> {
         let same = format!("{}://{host}", if tls { "https" } else { "http" });
         let public = self.public_url.map(|url| url.trim_end_matches('/'));
         let ours = |own: &str| origin.eq_ignore_ascii_case(own);
+        // A second Origin header is never sent by browsers and could bypass the check.
         if more.is_none() && (ours(&same) || public.is_some_and(ours)) {
             return Ok(None);
         }

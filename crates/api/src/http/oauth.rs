@@ -56,6 +56,7 @@ pub async fn admit(State(gateway): State<Arc<Gateway>>, request: Request, next: 
 
 async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused> {
     let settings = gateway.settings.current();
+    // Our own tokens have a recognisable prefix; only others are checked as access tokens.
     let foreign = bearer(parts).filter(|token| is_foreign(token));
     let Some(token) = foreign.filter(|_| !settings.oauth.issuers.is_empty()) else {
         return Ok(admit_bearer(parts, gateway)?);
@@ -77,6 +78,7 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
             proved(parts);
             Ok(admitted)
         }
+        // Not signed by a trusted issuer: counted like any other failed login.
         Err(Turned::Unproven(why)) => {
             let client = manyhands_http_common::client(parts, gateway)?;
             let Refused { error, word } = unauthenticated(why);
@@ -129,6 +131,7 @@ fn challenge(gateway: &Gateway, path: &str, refused: &Refused) -> Option<HeaderV
         text.push_str(&format!(", error=\"{word}\""));
     }
     let scopes = settings.oauth.scopes.join(" ");
+    // Quotes would break the header's syntax.
     if !scopes.is_empty() && !scopes.contains(['"', '\\']) {
         text.push_str(&format!(", scope=\"{scopes}\""));
     }
@@ -208,6 +211,7 @@ pub async fn callback(
         let why = "Unknown login: it was already completed, has expired, or was started elsewhere. Start it again.";
         return page(StatusCode::BAD_REQUEST, "Not logged in", why);
     };
+    // The owner may have been revoked between the start of the login and its return.
     let Some(owner) = gateway
         .auth
         .caller(login.by)
@@ -222,7 +226,9 @@ pub async fn callback(
         Ok(record) => format!("{server}: {}", record.id),
         Err(error) => format!("{server}: {}", error.text()),
     };
+    // Failed logins are audited too.
     let noted = gateway.note(&owner, "server.login", &about).await;
+    // The login itself is done; failing the page now would only confuse.
     if let Err(error) = noted {
         tracing::error!(event = "login_audit_failed", %server, %error, "failed to record an OAuth login in the audit log");
     }
@@ -243,6 +249,7 @@ pub async fn callback(
 
 /// A plain page that loads and runs nothing.
 fn page(status: StatusCode, title: &str, text: &str) -> Response {
+    // Texts come from servers, so they are escaped even though the policy forbids scripts.
     let (title, text) = (escaped(title), escaped(text));
     let html = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title><h1>{title}</h1><p>{text}</p></html>\n"

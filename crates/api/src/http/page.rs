@@ -76,6 +76,7 @@ pub async fn login(
         browser: true,
     });
     let (record, token) = made.await?;
+    // Audited as the new token, since no other caller is known here.
     if let Some(caller) = gateway.auth.caller(record.id) {
         let about = format!("{} from {client}", record.id);
         gateway.note(&caller, "page.login", &about).await?;
@@ -85,6 +86,7 @@ pub async fn login(
         expires_at: record.expires.map(Timestamp::rfc3339),
     })
     .into_response();
+    // The response contains the token, which must not reach a cache.
     let never = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, never);
     Ok(response)
@@ -139,6 +141,7 @@ pub async fn logout(
     State(gateway): State<Arc<Gateway>>,
     Authenticated(admitted): Authenticated,
 ) -> Answer<LoggedOut> {
+    // Other tokens are not revoked by a logout: a script's token must survive it.
     let logged_out = gateway.auth.is_browser(admitted.token);
     if logged_out {
         gateway.auth.revoke(admitted.token).await?;
@@ -206,6 +209,7 @@ fn send(file: &'static File, asked: &HeaderMap) -> Response {
     if packed {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
+    // Also for uncompressed responses: caches must keep both variants apart.
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     let kept = match file.is_lasting() {
         true => "public, max-age=31536000, immutable",

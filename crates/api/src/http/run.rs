@@ -37,13 +37,15 @@ impl AgentRun {
         input: Input,
     ) -> Result<Self, ToolError> {
         let minds = gateway.minds();
-        let events = minds.listen(Whose::Session(&key)); // before it is sent, so that nothing is missed
+        // Subscribed before sending, so that no event is missed.
+        let events = minds.listen(Whose::Session(&key));
         let sent = minds.send(&key, run_id, input, &origin(&admitted)).await?;
         Ok(Self {
             gateway: gateway.clone(),
             admitted,
             events,
             key,
+            // A repeated run may have ended before the subscription; its record tells.
             look: sent.repeated,
             sent,
             told: None,
@@ -75,12 +77,14 @@ impl AgentRun {
         loop {
             if self.look {
                 let kept = self.kept().await?;
+                // Cleared only after a successful read: a cancelled one must be repeated.
                 self.look = false;
                 if let Some(what) = kept {
                     return Ok(what);
                 }
             }
             let event = tokio::select! {
+                // Biased: a revoked token must not receive further events.
                 biased;
                 lapsed = gateway.auth.lapsed(&self.admitted) => return Err(lapsed),
                 event = self.events.next() => event,
@@ -93,6 +97,7 @@ impl AgentRun {
                     return Ok(event.what.clone());
                 }
                 Ok(_) => {}
+                // After a gap the end may be among the missed events, so the record is read next.
                 Err(Missed(_)) => (self.look, self.missed) = (true, true),
             }
         }
@@ -130,6 +135,7 @@ impl AgentRun {
         let pending = self.gateway.path.approvals();
         let pending = pending.list(Some(ApprovalState::Pending)).await;
         let pending = pending.map_err(|e| Refusal::from(e).0)?;
+        // The request is identified by agent, caller and tool.
         let ours = pending.into_iter().find(|question| {
             question.agent == *self.key.agent()
                 && question.caller == self.admitted.caller.key()

@@ -1,4 +1,4 @@
-//! `gateway_invoke`: one tool of any server, by the server's path.
+//! `gateway_invoke`: calls one tool of any server, by the server's path.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ impl Invoke {
         let params: Params = serde_json::from_value(arguments.clone())
             .map_err(|e| ToolError::parameter("arguments", e.to_string()))?;
         if params.arguments.contains_key("PCID") {
-            let message = "PCID does not belong in arguments";
+            let message = "PCID must not be in arguments";
             return Err(ToolError::parameter("arguments", message)
                 .hint("pass it beside arguments, as the top-level parameter PCID"));
         }
@@ -81,8 +81,8 @@ impl Invoke {
         let connection = match params.pcid {
             Some(pcid) => {
                 let service = self.servers.service_of(tool.spec()).ok_or_else(|| {
-                    let message = format!("{} uses no connections", params.server);
-                    ToolError::parameter("PCID", message).hint("leave it out")
+                    let message = format!("{} does not use connections", params.server);
+                    ToolError::parameter("PCID", message).hint("omit it")
                 })?;
                 Some((service, pcid))
             }
@@ -102,7 +102,7 @@ impl Tool for Invoke {
         &self.spec
     }
 
-    /// Those of the tool that is meant.
+    /// The effects of the target tool.
     fn effects_of(&self, arguments: &Value) -> Effects {
         let catalogue = self.catalogue.load();
         let meant = self.meant(arguments, &catalogue).ok();
@@ -111,7 +111,7 @@ impl Tool for Invoke {
             .and_then(|meant| catalogue.resolve(&meant.tool));
         match (tool, meant.as_ref()) {
             (Some(tool), Some(meant)) => tool.effects_of(&meant.arguments),
-            _ => Effects::READS, // it will be refused, which harms nobody
+            _ => Effects::READS, // the call will be rejected anyway
         }
     }
 
@@ -124,6 +124,8 @@ impl Tool for Invoke {
     }
 
     async fn call(&self, _: Value, _: &CallContext) -> Result<Outcome, ToolError> {
-        Err(ToolError::internal("the path did not go through this door"))
+        Err(ToolError::internal(
+            "the path did not replace this call by its target",
+        ))
     }
 }

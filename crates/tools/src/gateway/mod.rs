@@ -1,4 +1,4 @@
-//! Capabilities, artifacts and resources: `gateway_*` and the tools beside them, one file each.
+//! Discovery, artifacts and resources: `gateway_*` and related tools, one file each.
 
 mod connections;
 mod details;
@@ -27,11 +27,11 @@ use crate::finder::Finder;
 pub use connections::Connections;
 pub use execute::Scripts;
 
-/// How many files are read as JSON at once, since each is in memory while it is.
+/// Files parsed as JSON at once, since each is held in memory.
 const JSON_READERS: usize = 2;
 
-/// What the tools of artifacts and resources stand on.
-pub struct Ground<'a> {
+/// Dependencies of these tools.
+pub struct GatewayDeps<'a> {
     pub shelf: &'a Shelf,
     pub resources: &'a Resources,
     pub connections: &'a Arc<dyn Connections>,
@@ -43,40 +43,40 @@ pub struct Ground<'a> {
     pub catalogue: &'a Arc<ArcSwap<Catalogue>>,
 }
 
-/// The tools for artifacts and resources.
-pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
-    let shelf = || ground.shelf.clone();
+/// Builds these tools.
+pub fn tools(deps: &GatewayDeps<'_>) -> Vec<Arc<dyn Tool>> {
+    let shelf = || deps.shelf.clone();
     let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(Typed::new(write_artifact::WriteArtifact(shelf()))),
         Arc::new(Typed::new(write_artifact_from_url::WriteArtifactFromUrl {
             shelf: shelf(),
-            web: ground.web.clone(),
-            resources: ground.resources.clone(),
+            web: deps.web.clone(),
+            resources: deps.resources.clone(),
         })),
         Arc::new(Typed::new(read_artifact::ReadArtifact {
             shelf: shelf(),
-            thinkers: ground.thinkers.clone(),
+            thinkers: deps.thinkers.clone(),
             places: Arc::new(Semaphore::new(JSON_READERS)),
         })),
         Arc::new(Typed::new(list_artifacts::ListArtifacts(shelf()))),
         Arc::new(Typed::new(list_workspace::ListWorkspace {
-            resources: ground.resources.clone(),
-            connections: ground.connections.clone(),
+            resources: deps.resources.clone(),
+            connections: deps.connections.clone(),
         })),
     ];
-    let finder = || ground.finder.clone();
+    let finder = || deps.finder.clone();
     tools.push(Arc::new(invoke::Invoke::new(
-        ground.finder.servers(),
-        ground.catalogue,
+        deps.finder.servers(),
+        deps.catalogue,
     )));
     tools.push(Arc::new(Typed::new(discover::Discover {
         finder: finder(),
-        thinkers: ground.thinkers.clone(),
-        settings: ground.settings.clone(),
+        thinkers: deps.thinkers.clone(),
+        settings: deps.settings.clone(),
     })));
     tools.push(Arc::new(Typed::new(details::Details { finder: finder() })));
-    tools.push(Arc::new(execute::Execute::new(ground.scripts)));
-    tools.extend(resources::tools(ground.resources));
+    tools.push(Arc::new(execute::Execute::new(deps.scripts)));
+    tools.extend(resources::tools(deps.resources));
     tools
 }
 

@@ -105,6 +105,7 @@ pub async fn list(
     };
     let filter = ArtifactFilter {
         agent: which.agent.as_deref().map(agent).transpose()?,
+        // Clients see only artifacts of their own calls, whatever filter they send.
         caller: (!admitted.caller.is_owner()).then(|| admitted.caller.key()),
         chat,
     };
@@ -131,6 +132,8 @@ pub async fn put(
     let shelf = gateway.shelf();
     let said = request.headers().get(header::CONTENT_LENGTH);
     let said = said.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    // Rejected by its declared length before reading; the store enforces the limit for bodies
+    // without one.
     if said.is_some_and(|length| length > shelf.most()) {
         let message = format!(
             "the file is larger than limits.artifact_file_bytes, {} bytes",
@@ -145,10 +148,12 @@ pub async fn put(
             .to_owned(),
     };
     let arguments = json!({ "name": new.name, "type": mime, "chat": new.chat, "bytes": said });
+    // The upload is a call of the tool, so that rights, rules, approvals, budget and audit apply.
     let mut call = CallRequest::new(WRITES, arguments, admitted.caller.clone());
     call.agent = new.agent.as_deref().map_or(Ok(AgentId::main()), agent)?;
     call.deadline = Some(UPLOAD);
     let body = request.into_body().into_data_stream();
+    // The call's outcome carries only the id; the record is returned beside it.
     let stored = Arc::new(OnceLock::new());
     let (shelf, file) = (shelf.clone(), stored.clone());
     let work = move |context: CallContext| {
@@ -231,6 +236,7 @@ pub async fn remove(
     Authenticated(admitted): Authenticated,
     Path(id): Path<String>,
 ) -> Answer<ArtifactRemoved> {
+    // Checked first: a caller without the right must not learn which artifacts exist.
     if let Some(tool) = gateway.path.catalogue().resolve(WRITES) {
         let main = AgentId::main();
         let question = Question::available(&admitted.caller, &main, tool.spec());
@@ -249,6 +255,7 @@ pub async fn remove(
         work.boxed()
     };
     gateway
+        // `Less`: deleting must work when storage is full.
         .invoke_once(&admitted, call, Stores::Less, work)
         .await?;
     answer(ArtifactRemoved {
@@ -279,6 +286,7 @@ pub async fn by_link(
     {
         return Err(refused());
     }
+    // A valid signature authenticates the connection like a token.
     proved(&parts);
     let record = gateway.store.artifacts().get(id).await?;
     serve(&gateway, record.ok_or_else(refused)?).await
@@ -291,6 +299,7 @@ async fn find(gateway: &Gateway, caller: &Caller, id: &str) -> Result<ArtifactRe
         .parse()
         .map_err(|_| Refusal(ToolError::parameter("id", "must be an artifact id")))?;
     let found = gateway.store.artifacts().get(id).await?;
+    // Foreign artifacts are reported as missing, so that ids cannot be probed.
     let own = found.filter(|record| caller.is_owner() || record.caller == caller.key());
     own.ok_or_else(|| Refusal(ToolError::not_found(format!("no artifact {id}"))))
 }
@@ -313,11 +322,13 @@ async fn serve(gateway: &Gateway, record: ArtifactRecord) -> Result<Response, Re
         false => record.mime,
     };
     let text = |text: String| {
+        // An invalid header value must not make the download fail.
         HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("application/octet-stream"))
     };
     let headers = [
         (header::CONTENT_TYPE, text(mime)),
         (header::CONTENT_LENGTH, HeaderValue::from(record.size)),
+        // These headers keep a browser from running content of an artifact in the gateway's origin.
         (
             header::X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),
@@ -341,6 +352,7 @@ async fn serve(gateway: &Gateway, record: ArtifactRecord) -> Result<Response, Re
 
 /// `Content-Disposition: attachment` with the name, exact for clients that support `filename*`.
 fn disposition(name: &str) -> String {
+    // The quoted form is ASCII for old clients; `filename*` carries the exact name.
     let plain = |c: char| match c {
         ' '..='~' if !matches!(c, '"' | '\\' | '%') => c,
         _ => '_',

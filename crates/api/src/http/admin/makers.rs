@@ -166,9 +166,11 @@ pub async fn add(
     };
     let added = gateway.add_provider(&owner.caller, wanted).await?;
     let models = gateway.thinkers.now();
+    // Cancels the request to the provider if the client disconnects.
     let gone = CancellationToken::new();
     let _gone = gone.clone().drop_guard();
     let listed = models.list_one(&added.provider, &gone).await;
+    // Another request may have removed it since.
     let listed = listed.ok_or_else(|| {
         let message = format!("{} was removed in the meantime", added.provider);
         Refusal(ToolError::not_found(message))

@@ -125,6 +125,7 @@ pub async fn enrol(
 ) -> Answer<NodeEnrolled> {
     let enrol = body(enrol)?;
     let client = client(&parts, &gateway)?;
+    // Redeemed before anything else: a code works once, even if a later step fails.
     let Some(id) = gateway.nodes.use_code(&enrol.code).await? else {
         let message = "invalid or expired code";
         let error = ToolError::new(ErrorCode::Unauthenticated, message)
@@ -132,6 +133,7 @@ pub async fn enrol(
         let refused = gateway.auth.refuse(client, FailedLogin::NodeCode, error);
         return Err(Refusal(refused));
     };
+    // Older tokens end first, so that a node never has two.
     if let Ok(record) = gateway.nodes.on_record(id.as_str()) {
         for token in gateway.auth.of_node(&record) {
             gateway.auth.revoke(token).await?;

@@ -141,6 +141,7 @@ pub async fn create(
     new: Result<Json<CreateToken>, JsonRejection>,
 ) -> Answer<TokenMade> {
     let new = body(new)?;
+    // Names appear in logs and audit entries, so control characters are rejected.
     if new.name.trim().is_empty()
         || new.name.chars().count() > 64
         || new.name.chars().any(char::is_control)
@@ -156,6 +157,7 @@ pub async fn create(
             "must be more than 0",
         )));
     }
+    // Longer lifetimes would overflow timestamps.
     if new
         .expires_in_seconds
         .is_some_and(|seconds| seconds > MAX_LIFETIME)
@@ -168,6 +170,7 @@ pub async fn create(
     } else {
         new.tools
     };
+    // Least privilege: a client's token reaches only `main` unless told otherwise.
     let agents = match (new.agents.is_empty(), new.role) {
         (false, _) => new.agents,
         (true, Role::Owner) => vec![Pattern::new("*")],
@@ -213,6 +216,7 @@ pub async fn revoke(
     if !gateway.auth.knows(id) {
         return Err(Refusal(ToolError::not_found(format!("no token {id}"))));
     }
+    // Without an owner token nobody could create another one.
     if gateway.auth.is_last_owner(id) {
         let message =
             "this is the last owner token; without it nobody could administer the gateway";

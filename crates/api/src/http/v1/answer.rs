@@ -88,6 +88,8 @@ pub(super) async fn answer<F: Format>(
         let whole = whole(format, steps, only_last).await?;
         return Ok(Json(whole).into_response());
     }
+    // Waiting briefly for the first step lets an immediate failure be an HTTP error; afterwards the
+    // status is sent and errors can only be events.
     let first = match timeout(FIRST, steps.recv()).await {
         Ok(Some(first)) => Some(Ok(told(first)?)),
         Ok(None) | Err(_) => None,
@@ -131,6 +133,7 @@ async fn whole<F: Format>(
                 thoughts.push(std::mem::take(&mut thought));
             }
             RunStep::What(What::Final { text, stop, usage }) => {
+                // With an output schema only the final reply is JSON; earlier ones are commentary.
                 if only_last && !text.is_empty() {
                     said.clear();
                 }
@@ -211,6 +214,7 @@ impl<F: Format> AnswerStream<F> {
             }
             What::Delta(text) => self.more(&text),
             What::Thinking(text) => self.format.thinking(&text),
+            // Text already sent cannot be retracted, so the restart is marked in the stream.
             What::Restart { because } => {
                 let events = self.more(&format!("\n\n[retrying: {because}]"));
                 self.new_reply();
@@ -222,6 +226,8 @@ impl<F: Format> AnswerStream<F> {
                 events
             }
             What::Paused { approval, tool, .. } => {
+                // As a comment: the formats have no event for it, and it keeps the connection
+                // alive.
                 let waits = format!("{tool} needs approval {approval}");
                 vec![Event::default().comment(waits)]
             }
@@ -242,6 +248,7 @@ impl<F: Format> AnswerStream<F> {
     }
 
     fn more(&mut self, text: &str) -> Vec<Event> {
+        // The same separator as in a complete response.
         let gap = match self.later && self.said.is_empty() {
             true => "\n\n",
             false => "",
@@ -254,6 +261,7 @@ impl<F: Format> AnswerStream<F> {
     fn rest(&mut self, text: &str) -> Vec<Event> {
         let rest = match text.strip_prefix(self.said.as_str()) {
             Some(rest) => rest.to_owned(),
+            // The reply differs from what was streamed, so it is sent again as a new one.
             None => {
                 self.new_reply();
                 text.to_owned()

@@ -35,7 +35,7 @@ pub(super) type RunSteps = mpsc::Receiver<Result<RunStep, ToolError>>;
 pub(super) struct StartedRun {
     run: AgentRun,
     admitted: Admitted,
-    in_temporary_session: bool,
+    temporary: bool,
     /// Tools the client runs.
     tools: Vec<ClientTool>,
     /// Stored for later requests that refer to the response.
@@ -67,6 +67,7 @@ pub(super) async fn begin(
 ) -> Result<StartedRun, ToolError> {
     let agent = super::agent(&gateway.settings.current(), &prompt.model)?;
     prompt.check_sampling()?;
+    // Lazily, with the first request: most gateways never serve `/v1`.
     sweep(gateway, since).await;
     match named(headers, &prompt)? {
         None => in_temporary_session(gateway, admitted, &agent, prompt).await,
@@ -88,6 +89,8 @@ async fn in_session(
         ErrorCode::InvalidArguments => ToolError::parameter(parameter, error.message),
         _ => error,
     })?;
+    // `x-session-key` may name a session of any agent the caller may use; the model parameter
+    // decides.
     if key.agent() != agent {
         let message = format!(
             "belongs to agent {}, not to the requested model",
@@ -108,9 +111,9 @@ async fn in_session(
     Ok(StartedRun {
         run,
         admitted,
-        in_temporary_session: false,
+        temporary: false,
         tools: Vec::new(),
-        remembered: None, // the session has it
+        remembered: None, // the session itself remembers
         said: Vec::new(),
     })
 }
@@ -124,6 +127,7 @@ async fn in_temporary_session(
 ) -> Result<StartedRun, ToolError> {
     let minds = gateway.minds();
     let key = session_key(&admitted.caller, agent, &minds.passing_name())?;
+    // Before `restore`, which puts back stored exchanges that must not be marked a second time.
     prompt.fence(&admitted.caller);
     continuation::restore(gateway, &admitted, &mut prompt).await?;
     let tools = prompt.client.tools.clone();
@@ -131,6 +135,7 @@ async fn in_temporary_session(
     let ready = prompt.ready();
     let settings = SessionSettings {
         system_prompt: ready.system,
+        // A daily reset must not archive the messages in the middle of a request.
         reset_policy: Some(ResetPolicy::Manual),
         ..SessionSettings::default()
     };
@@ -140,12 +145,13 @@ async fn in_temporary_session(
         Ok(run) => Ok(StartedRun {
             run,
             admitted,
-            in_temporary_session: true,
+            temporary: true,
             tools,
             remembered,
             said: Vec::new(),
         }),
         Err(error) => {
+            // Seeded but without a run, nothing else would ever delete it.
             minds.forget(&key).await?;
             Err(error)
         }
@@ -167,9 +173,12 @@ impl StartedRun {
             let (mut gap, mut left) = (false, false);
             loop {
                 let step = tokio::select! {
+                    // Biased: a final step that is already there wins over the disconnect and is
+                    // still stored.
                     biased;
                     step = self.run.next() => step,
-                    () = steps.closed(), if self.in_temporary_session && !left => {
+                    // `left` disables this branch, which otherwise stays ready and would spin.
+                    () = steps.closed(), if self.temporary && !left => {
                         left = true;
                         gateway.minds().stop(&self.run.key);
                         continue;
@@ -187,13 +196,17 @@ impl StartedRun {
                     _ => {}
                 }
                 let ends = step.as_ref().is_ok_and(What::is_end);
+                // Before the step is passed on: the client's next request may refer to what is
+                // stored here.
                 let calls = self.end(&gateway, &step).await;
-                if ends && self.in_temporary_session {
+                if ends && self.temporary {
                     forget(&gateway, &self.run.key).await;
                 }
                 let calls = calls.map(|calls| calls.map(RunStep::Calls)).transpose();
                 for step in calls.into_iter().chain([step.map(RunStep::What)]) {
-                    if steps.send(step).await.is_err() && !self.in_temporary_session {
+                    // A temporary run is followed to its end even without a reader, to delete its
+                    // session.
+                    if steps.send(step).await.is_err() && !self.temporary {
                         return;
                     }
                 }

@@ -84,6 +84,8 @@ impl ResponseNote {
                 id: call.id.clone(),
                 name: call.name.clone(),
                 arguments: call.arguments.clone(),
+                // Provider data such as signatures is kept in the handover, not in what clients may
+                // see.
                 opaque: None,
             })
         });
@@ -153,6 +155,7 @@ async fn put<T: Serialize>(
     what: &T,
 ) -> Result<(), ToolError> {
     let body = serde_json::to_string(what).map_err(|e| ToolError::internal(e.to_string()))?;
+    // Bound to the caller: another token cannot continue the conversation by guessing an id.
     let (caller, now) = (admitted.caller.key(), gateway.clock.now());
     let put = gateway.store.continuations().put(id, &caller, &body, now);
     put.await.map_err(|e| Refusal::from(e).0)
@@ -187,6 +190,7 @@ pub(super) async fn remember(
     handover: &Handover,
 ) -> Result<Vec<ClientCall>, ToolError> {
     let id: Uuid = gateway.ids.next();
+    // Stored before the ids are given out, so that a client never holds an id that leads nowhere.
     put(gateway, admitted, id, handover).await?;
     let calls = handover.calls().iter().enumerate();
     let calls = calls.map(|(number, call)| ClientCall {
@@ -216,6 +220,7 @@ pub(super) async fn restore(
             continue;
         };
         let results = messages.next_if(|next| matches!(next, Message::Tool { .. }));
+        // What the agent read before the handover still influences the continued conversation.
         prompt.client.taint.absorb(&handover.taint);
         restored.extend(handover.joined(numbered(id, results)));
     }
