@@ -76,7 +76,7 @@ fn what_cannot_be_fetched_whole_is_not_kept() {
         (
             "/missing",
             "failed",
-            "answered 404, so nothing was kept: no such report",
+            "responded 404, so nothing was stored: no such report",
         ),
         ("/broken", "failed", "127.0.0.1"),
         ("/large", "too_large", "limits.artifact_file_bytes"),
@@ -115,7 +115,7 @@ fn what_cannot_be_fetched_whole_is_not_kept() {
     hostile["filename"] = json!("a.pdf");
     for (headers, words) in [
         (json!({ "Host": "evil" }), "authHeaders: "),
-        (json!({ "bad name": "x" }), "is not a header's name"),
+        (json!({ "bad name": "x" }), "is not a header name"),
         (json!({ "X-Key": "a\r\nHost: b" }), "the value of X-Key"),
         (json!("Bearer x"), "authHeaders: must be an object"),
         (json!({ "X-Key": 5 }), "authHeaders.X-Key: must be a string"),

@@ -244,7 +244,7 @@ fn a_message_is_answered_by_its_own_turn() {
         SEND,
         broken,
         "failed",
-        &["agent:main:d gave no answer"],
+        &["agent:main:d did not reply"],
     );
     let before = sessions(&gateway);
     for (arguments, code, words) in [

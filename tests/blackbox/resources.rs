@@ -342,7 +342,7 @@ fn documents_are_added_searched_read_and_removed() {
         "knowledge_read",
         json!({ "collectionId": id, "documentId": "pay" }),
         "not_found",
-        "there is no document",
+        "no document",
     );
     let gone = gives(
         &gateway,

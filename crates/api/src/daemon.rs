@@ -1,4 +1,4 @@
-//! Listening, serving, stopping.
+//! Listens, serves and shuts down.
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::pin::Pin;
@@ -10,36 +10,37 @@ use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
 use manyhands_core::Timestamp;
-use manyhands_gateway::{CONFIG_FILE, Gateway, Listening, Options, StartError};
+use manyhands_gateway::{CONFIG_FILE, Gateway, ListenAddress, Options, StartError};
 use manyhands_store::{Holder, HomeLock, Retention};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::http;
 use crate::reception::{REQUEST_WITHIN, Reception};
 
-/// How long open connections may take to end once calls have.
+/// Time for open connections to end after the last call.
 const CONNECTION_GRACE: Duration = Duration::from_secs(2);
-/// How long settled questions to the owner are kept: 30 days.
+/// How long decided approvals are kept: 30 days.
 const APPROVALS_KEPT_MS: i64 = 30 * 86_400_000;
-/// How often times of last use and old artifacts are seen to.
+/// Interval of periodic maintenance.
 const UPKEEP: Duration = Duration::from_secs(60);
 
-/// How long what was said may wait before it is taken into memory.
+/// Longest delay before new messages are indexed for memory.
 const MEMORY_WITHIN: Duration = Duration::from_secs(2);
 
-/// What is told when the daemon listens.
+/// Passed to the caller once the daemon listens.
 pub struct Ready {
     /// The gateway.
     pub gateway: Arc<Gateway>,
-    /// Where it listens, port included.
+    /// Listening address, port included.
     pub address: SocketAddr,
-    /// The address to open, `http://…` or `https://…`.
+    /// URL to open, `http://…` or `https://…`.
     pub url: String,
 }
 
-/// Runs a gateway until a signal ends it. `ready` is told once it listens.
+/// Runs a gateway until a signal stops it; calls `ready` once it listens.
 ///
-/// Everything that serves is compiled here, with this crate, and not by whoever waits for it.
+/// Returns a boxed future, so that the server code is compiled with this crate and not with its
+/// callers.
 pub fn run<'a>(
     options: Options,
     listen: Option<String>,
@@ -58,8 +59,9 @@ async fn run_until_signal(
         listen: None,
         started_at: options.clock.now(),
     };
+    // Before anything is opened: two gateways on one home would corrupt each other's state.
     let lock = HomeLock::acquire(&options.home, &holder)?;
-    // Watching before reading: no change falls in between.
+    // The watcher starts before the file is read, so no change can fall in between.
     let watcher = Watcher::new(ConfigFile::new(options.home.join(CONFIG_FILE)));
     let gateway = Gateway::open(options).await?;
     let mut settings = (*gateway.settings.current()).clone();
@@ -70,7 +72,7 @@ async fn run_until_signal(
     let address = listener
         .local_addr()
         .map_err(|e| StartError::Listen(e.to_string()))?;
-    gateway.listens_on(Listening {
+    gateway.listens_on(ListenAddress {
         address: address.ip(),
         tls: settings.tls.is_some(),
     });
@@ -91,7 +93,7 @@ async fn run_until_signal(
         None => None,
     };
     let handle = Handle::new();
-    // Heard from here on: whoever is told that it is ready may end it at once.
+    // Installed before `ready`: whoever learns that it is ready may stop it immediately.
     let signals = signal(SignalKind::terminate())
         .and_then(|terminate| Ok((terminate, signal(SignalKind::interrupt())?)));
     let tasks = [
@@ -103,10 +105,15 @@ async fn run_until_signal(
         tokio::spawn(remember(gateway.clone())),
         tokio::spawn(gateway.cron().clone().go_round()),
     ];
+    // Chats before turns: a resumed turn may have to send its reply to a chat.
     gateway.chats().start().await?;
     let resumed = gateway.minds().resume().await?;
     if resumed > 0 {
-        tracing::info!(sessions = resumed, "turns go on where they were");
+        tracing::info!(
+            event = "turns_resumed",
+            sessions = resumed,
+            "resumed interrupted turns"
+        );
     }
     ready(&Ready {
         gateway: gateway.clone(),
@@ -114,10 +121,12 @@ async fn run_until_signal(
         url,
     });
     let served = serve(listener, tls, &gateway, handle).await;
+    // Aborted before closing, so that no task uses a closed store.
     for task in tasks {
         task.abort();
     }
     gateway.close().await?;
+    // Released last: the next gateway must find everything on disk.
     drop(lock);
     served
 }
@@ -148,7 +157,8 @@ async fn serve(
     }
 }
 
-/// A client that sends its headers byte by byte does not hold a connection for ever.
+/// Limits how long a client may take to send its headers, so that one byte at a time cannot hold a
+/// connection forever.
 fn bound_headers(builder: &mut hyper_util::server::conn::auto::Builder<TokioExecutor>) {
     builder
         .http1()
@@ -156,15 +166,18 @@ fn bound_headers(builder: &mut hyper_util::server::conn::auto::Builder<TokioExec
         .header_read_timeout(REQUEST_WITHIN);
 }
 
-/// Binds the address, unless that would offer the gateway to a network in the clear.
+/// Binds the address, unless that would expose the gateway to a network without TLS.
 fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
     let listen = &settings.listen;
     let addresses: Vec<SocketAddr> = listen
         .to_socket_addrs()
-        .map_err(|e| StartError::Listen(format!("listen = {listen:?} is not an address: {e}")))?
+        .map_err(|e| {
+            StartError::Listen(format!("listen = {listen:?} is not a valid address: {e}"))
+        })?
         .collect();
     if settings.tls.is_none()
         && !settings.insecure_remote
+        // Any non-loopback address counts: a host name may resolve to several.
         && addresses.iter().any(|a| !a.ip().is_loopback())
     {
         return Err(StartError::Listen(format!(
@@ -173,7 +186,7 @@ fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
         )));
     }
     let listener = TcpListener::bind(&addresses[..])
-        .map_err(|e| StartError::Listen(format!("cannot listen on {listen}: {e}\nhint: is another program there? choose another with --listen")))?;
+        .map_err(|e| StartError::Listen(format!("cannot listen on {listen}: {e}\nhint: another program may be using it; choose another address with --listen")))?;
     listener
         .set_nonblocking(true)
         .map_err(|e| StartError::Listen(e.to_string()))?;
@@ -181,7 +194,7 @@ fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
 }
 
 async fn certificate(tls: &Tls) -> Result<RustlsConfig, StartError> {
-    // An error means that one is installed already.
+    // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     RustlsConfig::from_pem_file(&tls.cert, &tls.key)
         .await
@@ -194,20 +207,28 @@ async fn certificate(tls: &Tls) -> Result<RustlsConfig, StartError> {
         })
 }
 
-/// On the first signal running calls are let finish, then connections end; on the second all ends at once.
+/// The first signal lets running calls finish before connections are closed; a second one ends
+/// everything at once.
 async fn stop_on_signal(
     gateway: Arc<Gateway>,
     handle: Handle<SocketAddr>,
     signals: std::io::Result<(Signal, Signal)>,
 ) {
     let Ok((mut terminate, mut interrupt)) = signals else {
-        tracing::error!("signals cannot be heard; end the process with kill -9");
+        tracing::error!(
+            event = "signal_handler_failed",
+            "cannot install signal handlers; stop the process with kill -9"
+        );
         return;
     };
     let mut heard =
         async || tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} };
     heard().await;
-    tracing::info!("stopping: running calls may finish; a second signal ends them");
+    tracing::info!(
+        event = "shutdown_started",
+        "stopping: running calls may finish; a second signal aborts them"
+    );
+    // A drain can take minutes, so a second signal must end it.
     tokio::select! {
         () = gateway.drain() => handle.graceful_shutdown(Some(CONNECTION_GRACE)),
         () = heard() => handle.shutdown(),
@@ -218,31 +239,31 @@ async fn upkeep(gateway: Arc<Gateway>) {
     let mut every = tokio::time::interval(UPKEEP);
     loop {
         every.tick().await;
-        if let Err(error) = gateway.doorman.flush().await {
-            tracing::warn!(%error, "times of last use could not be stored");
+        if let Err(error) = gateway.auth.flush().await {
+            tracing::warn!(event = "token_usage_flush_failed", %error, "failed to persist when tokens were last used");
         }
         let old = Timestamp(gateway.clock.now().0 - APPROVALS_KEPT_MS);
         if let Err(error) = gateway.store.approvals().sweep(old).await {
-            tracing::warn!(%error, "old approvals could not be removed");
+            tracing::warn!(event = "approval_sweep_failed", %error, "failed to remove old approvals");
         }
         if let Err(error) = gateway.store.artifacts().sweep(gateway.clock.now()).await {
-            tracing::warn!(%error, "expired artifacts could not be removed");
+            tracing::warn!(event = "artifact_sweep_failed", %error, "failed to remove expired artifacts");
         }
         prune_audit(&gateway).await;
         retire(&gateway).await;
         if let Err(error) = gateway.chats().sweep().await {
-            tracing::warn!(%error, "old messages of chats could not be removed");
+            tracing::warn!(event = "chat_sweep_failed", %error, "failed to remove old chat messages");
         }
         if let Err(error) = gateway.store.collections().sweep().await {
-            tracing::warn!(%error, "what a crash left of resources could not be removed");
+            tracing::warn!(event = "resource_sweep_failed", %error, "failed to remove resource leftovers of a crash");
         }
         if let Err(error) = gateway.nodes.sweep().await {
-            tracing::warn!(%error, "old news of nodes could not be removed");
+            tracing::warn!(event = "node_event_sweep_failed", %error, "failed to remove old node events");
         }
     }
 }
 
-/// Removes the oldest audit entries that the settings no longer keep.
+/// Removes audit entries beyond the configured retention.
 async fn prune_audit(gateway: &Gateway) {
     let settings = gateway.settings.current();
     let log = &settings.audit;
@@ -255,52 +276,59 @@ async fn prune_audit(gateway: &Gateway) {
     loop {
         match gateway.store.audit().prune(&retention).await {
             Ok(0) => return,
-            Ok(count) => tracing::info!(count, "removed old audit entries; their end is sealed"),
+            Ok(count) => tracing::info!(
+                event = "audit_pruned",
+                count,
+                "removed old audit entries and sealed the chain at the cut"
+            ),
             Err(error) => {
-                tracing::warn!(%error, "cannot remove old audit entries");
+                tracing::warn!(event = "audit_prune_failed", %error, "failed to remove old audit entries");
                 return;
             }
         }
     }
 }
 
-/// Takes what was said into memory: first what is missing from before, then what comes, a little
-/// later, so that it does not stand in the way of whoever is speaking.
+/// Indexes messages for memory: first those missed while stopped, then new ones. Delayed a little,
+/// so that indexing does not slow down the turn that produced them.
 async fn remember(gateway: Arc<Gateway>) {
     let minds = gateway.minds();
     if let Err(error) = minds.remember_all().await {
-        tracing::warn!(%error, "older conversations could not be read for memory");
+        tracing::warn!(event = "memory_backfill_failed", %error, "failed to index earlier conversations for memory");
     }
     loop {
         minds.said_something().await;
         tokio::time::sleep(MEMORY_WITHIN).await;
         if let Err(error) = minds.remember().await {
-            tracing::warn!(%error, "what was said could not be taken into memory yet");
+            tracing::warn!(event = "memory_index_failed", %error, "failed to index new messages for memory; will retry");
         }
     }
 }
 
-/// Sub-agents and agents that agents made go when nobody has spoken to them for long.
+/// Archives sub-agents and spawned agents that have been idle for long.
 async fn retire(gateway: &Gateway) {
     let days = i64::from(gateway.settings.current().sessions.sub_agent_days);
     let before = Timestamp(gateway.clock.now().0 - days * 86_400_000);
     let minds = gateway.minds();
     if let Err(error) = minds.clear_gone().await {
-        tracing::warn!(%error, "archives of deleted sessions could not be removed");
+        tracing::warn!(event = "archive_sweep_failed", %error, "failed to remove archives of deleted sessions");
     }
     if let Err(error) = minds.sweep_subs(before).await {
-        tracing::warn!(%error, "old sessions of sub-agents could not be archived");
+        tracing::warn!(event = "sub_agent_sweep_failed", %error, "failed to archive old sub-agent sessions");
     }
     match gateway.post().spawned_agents.sweep(minds, before).await {
         Ok(0) => {}
         Ok(gone) => tracing::info!(
-            gone,
-            "agents that agents made are gone; their words are archived"
+            event = "spawned_agents_archived",
+            count = gone,
+            "archived idle spawned agents"
         ),
-        Err(error) => tracing::warn!(%error, "old agents that agents made could not be archived"),
+        Err(error) => {
+            tracing::warn!(event = "spawned_agent_sweep_failed", %error, "failed to archive idle spawned agents")
+        }
     }
     if let Err(error) = minds.memory().sweep().await {
-        tracing::warn!(%error, "the oldest memories could not be removed");
+        tracing::warn!(event = "memory_sweep_failed", %error, "failed to remove the oldest memories");
     }
 }
 
@@ -313,10 +341,12 @@ async fn follow_settings(gateway: Arc<Gateway>, mut watcher: Watcher) {
         match watcher.changed().await {
             Ok((settings, _)) => {
                 if let Err(error) = gateway.take_over(settings) {
-                    tracing::error!(%error, "the changed settings were not taken over");
+                    tracing::error!(event = "settings_apply_failed", %error, "failed to apply changed settings; the previous ones stay active");
                 }
             }
-            Err(error) => tracing::error!("the settings in force stay: {error}"),
+            Err(error) => {
+                tracing::error!(event = "settings_invalid", %error, "cannot load changed settings; the previous ones stay active")
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What `make fuzz` runs: every place that reads what strangers wrote, as a function of bytes.
+//! Fuzz targets run by `make fuzz`: every parser of untrusted input, as a function of bytes.
 //!
-//! `fuzz/` drives these with libFuzzer; the corpora in `fuzz/corpus` are replayed here with the other
-//! tests. A target panics when something is wrong, and otherwise says nothing.
+//! `fuzz/` drives them with libFuzzer; the corpora in `fuzz/corpus` are also replayed by the tests
+//! here. A target panics if something is wrong.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -20,11 +20,11 @@ use manyhands_store::{Overwrite, Restore};
 use manyhands_wire::{BinaryFrame, ConnectParams, Frame};
 use serde_json::Value;
 
-/// One target: its name, which is the folder of its corpus, and what it does with bytes.
-pub type Target = (&'static str, fn(&[u8], &Path));
+/// A target: its name, which is also the folder of its corpus, and its function.
+pub type FuzzTarget = (&'static str, fn(&[u8], &Path));
 
-/// Every target. What they write goes into the folder they are given.
-pub const TARGETS: [Target; 11] = [
+/// All targets. They write only into the folder they are given.
+pub const TARGETS: [FuzzTarget; 11] = [
     ("socket_frames", socket_frames),
     ("json_rpc", json_rpc),
     ("schemas", schemas),
@@ -84,7 +84,7 @@ fn patches(bytes: &[u8], _: &Path) {
     }
 }
 
-/// A cron expression, a moment in words, or a schedule as JSON.
+/// A cron expression, a time phrase, or a schedule as JSON.
 fn cron(bytes: &[u8], _: &Path) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -134,7 +134,7 @@ fn documents(bytes: &[u8], _: &Path) {
     }
 }
 
-/// A byte that chooses who sends it, and what is sent.
+/// A byte that selects the provider, then its event stream.
 fn sse(bytes: &[u8], _: &Path) {
     let Some((first, bytes)) = bytes.split_first() else {
         return;
@@ -148,7 +148,7 @@ fn sse(bytes: &[u8], _: &Path) {
     assert_eq!(read(bytes.len()), read(1), "nor do replies");
 }
 
-/// A byte for the size of the pieces, and a text.
+/// A byte for the chunk size, then a text.
 fn markdown(bytes: &[u8], _: &Path) {
     if let Some((first, text)) = bytes.split_first()
         && let Ok(text) = std::str::from_utf8(text)
@@ -163,8 +163,8 @@ fn openapi(bytes: &[u8], _: &Path) {
     }
 }
 
-/// A tar archive. It is compressed here, so that what changes is the archive.
-/// Restoring is asynchronous; the targets are not.
+/// A tar archive, compressed here so that mutations reach the archive itself. Restoring is
+/// asynchronous; targets are not.
 static RUNTIME: OnceLock<Mutex<tokio::runtime::Runtime>> = OnceLock::new();
 
 fn backups(bytes: &[u8], folder: &Path) {
@@ -192,17 +192,17 @@ fn backups(bytes: &[u8], folder: &Path) {
     }
 }
 
-/// What stands before and after the first line break.
+/// Splits at the first line break.
 fn halves(bytes: &[u8]) -> (&[u8], &[u8]) {
     let cut = bytes.iter().position(|byte| *byte == b'\n');
     let (first, rest) = bytes.split_at(cut.unwrap_or(bytes.len()));
     (first, rest.strip_prefix(b"\n").unwrap_or(rest))
 }
 
-/// Ids that are the same each time, so that two readings can be compared.
+/// Ids that repeat, so that two parses can be compared.
 fn still_ids() -> Ids {
-    struct Still;
-    impl Clock for Still {
+    struct FixedIds;
+    impl Clock for FixedIds {
         fn now(&self) -> Timestamp {
             Timestamp(0)
         }
@@ -210,12 +210,12 @@ fn still_ids() -> Ids {
             Duration::ZERO
         }
     }
-    impl Entropy for Still {
+    impl Entropy for FixedIds {
         fn fill(&self, bytes: &mut [u8]) {
             bytes.fill(0);
         }
     }
-    Ids::new(Arc::new(Still), Arc::new(Still))
+    Ids::new(Arc::new(FixedIds), Arc::new(FixedIds))
 }
 
 #[cfg(test)]

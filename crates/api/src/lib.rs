@@ -1,8 +1,8 @@
 //! The daemon and its HTTP API.
 //!
-//! - [`daemon`] listens, serves and stops
-//! - [`http`] are the routes; none runs a tool by itself
-//! - [`doctor`] checks whether everything is in order
+//! - [`daemon`] listens, serves and shuts down
+//! - [`http`] has the routes; none runs a tool by itself
+//! - [`doctor`] runs health checks
 
 pub mod daemon;
 pub mod doctor;

@@ -1,9 +1,9 @@
-//! New connections: few may be silent at a time, and none for long.
+//! New connections: only a limited number may be unauthenticated at a time, and none for long.
 //!
-//! Until a request on it shows a valid token, a connection holds a seat in the gateway's lobby and
-//! gives way to newer ones when there are too many. Every kind of silence is bounded here: one that
-//! sends nothing, headers or a body byte by byte, an answer that is not read, and a socket that does
-//! not say `connect`.
+//! Until a request on it presents a valid token, a connection holds a seat in the gateway's lobby
+//! and is evicted if too many newer ones arrive. Every kind of stalling is bounded here: sending
+//! nothing, sending headers or a body byte by byte, not reading a response, and a socket that does
+//! not send `connect`.
 
 use std::future::{Ready, ready};
 use std::io;
@@ -23,9 +23,9 @@ use tokio::time::Sleep;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use tower::Layer as _;
 
-/// How long a new connection may take to send the headers of its first request. The server below
-/// has a limit of its own, which begins only when it knows the version of HTTP: a connection that
-/// sends nothing, or the beginning of an HTTP/2 preface, would never come to it.
+/// How long a new connection may take to send the headers of its first request. Hyper has its own
+/// limit, but it starts only when the HTTP version is known: a connection that sends nothing, or
+/// part of an HTTP/2 preface, would never reach it.
 pub(crate) const REQUEST_WITHIN: Duration = Duration::from_secs(15);
 
 /// Gives each new connection its seat.
@@ -38,9 +38,11 @@ impl Reception {
     }
 
     fn attend(&self, stream: TcpStream) -> io::Result<(Attended<TcpStream>, Arc<Seat>)> {
+        // Small frames such as chat deltas must not wait for Nagle's algorithm.
         stream.set_nodelay(true)?;
         let address = stream.peer_addr()?.ip();
         let settings = self.0.settings.current();
+        // All clients of a proxy share its address, so a per-address limit would lock them out.
         let seat = match TrustedProxies::new(&settings.trusted_proxies).trusts(address) {
             true => self.0.lobby.enter_shared(address),
             false => self.0.lobby.enter(address),
@@ -65,20 +67,20 @@ impl<S> Accept<TcpStream, S> for Reception {
     }
 }
 
-/// A connection that ends when it has to give way or stays silent.
+/// A connection that ends when it is evicted or stays silent.
 pub(crate) struct Attended<I> {
     io: I,
-    /// Until it was admitted.
+    /// Present until it is authenticated.
     bounds: Option<Bounds>,
 }
 
 struct Bounds {
     seat: Arc<Seat>,
-    /// One each for reading and writing: a socket does both in tasks of their own, and each future
-    /// wakes only the task that polled it last.
+    /// One each for reading and writing: a socket does both in separate tasks, and a future wakes
+    /// only the task that polled it last.
     read: Pin<Box<WaitForCancellationFutureOwned>>,
     write: Pin<Box<WaitForCancellationFutureOwned>>,
-    /// Until its first request came.
+    /// Present until its first request arrives.
     silent: Option<Pin<Box<Sleep>>>,
 }
 
@@ -98,7 +100,7 @@ impl<I> Attended<I> {
 
     fn bounds(&mut self) -> Option<&mut Bounds> {
         if self.bounds.as_ref().is_some_and(|it| it.seat.is_admitted()) {
-            self.bounds = None; // nothing is asked of it from here on
+            self.bounds = None; // authenticated: no bounds from here on
         }
         self.bounds.as_mut()
     }

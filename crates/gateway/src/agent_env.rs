@@ -1,4 +1,4 @@
-//! The house around the minds: models, people, files, skills and the time of day.
+//! The environment agents run in: models, callers, files, skills and the local time.
 
 use std::sync::{Arc, Weak};
 
@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gateway::Gateway;
 
-/// The house around the minds of one gateway.
-struct Rooms {
+/// The agents' environment in one gateway.
+struct GatewayEnv {
     gateway: Weak<Gateway>,
     settings: LiveSettings,
     model_registry: Arc<ModelRegistry>,
@@ -29,13 +29,9 @@ struct Rooms {
     stopping: CancellationToken,
 }
 
-/// The minds of a gateway.
-pub fn minds(
-    gateway: &Arc<Gateway>,
-    model_registry: Arc<ModelRegistry>,
-    workspace: Workspace,
-) -> Minds {
-    let house = Rooms {
+/// Creates the gateway's agents.
+pub fn minds(gateway: &Arc<Gateway>, model_registry: Arc<ModelRegistry>, workspace: Workspace) -> Minds {
+    let house = GatewayEnv {
         gateway: Arc::downgrade(gateway),
         settings: gateway.settings.clone(),
         model_registry,
@@ -56,7 +52,7 @@ pub fn minds(
 }
 
 #[async_trait]
-impl AgentEnv for Rooms {
+impl AgentEnv for GatewayEnv {
     fn models(&self) -> Arc<dyn ModelClient> {
         self.model_registry.now()
     }
@@ -76,10 +72,13 @@ impl AgentEnv for Rooms {
             return Ok(());
         }
         let named: Vec<&str> = providers.keys().map(String::as_str).collect();
-        let message = format!("there is no provider {:?}", model.provider);
+        let message = format!("unknown provider {:?}", model.provider);
         Err(ToolError::not_found(message).hint(match named.is_empty() {
-            true => "config.toml names providers under [models.providers]".to_owned(),
-            false => format!("there are: {}", named.join(", ")),
+            true => {
+                "add one with `manyhands models add`, or in config.toml under [models.providers]"
+                    .to_owned()
+            }
+            false => format!("available: {}", named.join(", ")),
         }))
     }
 
@@ -112,6 +111,8 @@ impl AgentEnv for Rooms {
     fn agent(&self, id: &AgentId) -> Option<AgentSettings> {
         let settings = self.settings.current();
         let said = settings.agents.get(id);
+        // Agents outside of the settings were spawned by other agents, except `main`, which always
+        // exists.
         if said.is_none() && *id != AgentId::main() {
             return self.spawned_agents.settings(id);
         }
@@ -155,13 +156,14 @@ impl AgentEnv for Rooms {
     fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError> {
         let gone = || ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
         let gateway = self.gateway.upgrade().ok_or_else(gone)?;
+        // A person of a chat has no token: their rights follow from the chat account as it is now.
         if let Some(person) = &origin.person {
             let caller = gateway.chats().caller(person, origin.place.as_ref());
             return caller.map(Arc::new);
         }
         match origin.token {
-            Some(token) => gateway.doorman.caller(token).ok_or_else(|| {
-                let message = "the token by which this was asked is no longer good";
+            Some(token) => gateway.auth.caller(token).ok_or_else(|| {
+                let message = "the token that started this turn has expired or was revoked";
                 ToolError::new(ErrorCode::Unauthenticated, message)
             }),
             None => Ok(Arc::new(Caller::gateway())),
@@ -193,6 +195,7 @@ impl AgentEnv for Rooms {
         if nodes.is_empty() {
             facts.push("No other machine is connected.".to_owned());
         }
+        // Capped, since every fact is part of each prompt.
         for (node, able) in nodes.iter().take(50) {
             facts.push(format!("Machine {node} is connected: {}.", able.join(", ")));
         }

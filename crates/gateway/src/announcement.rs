@@ -1,11 +1,11 @@
-//! What is said in a conversation about the programs it started on a node.
+//! Messages to a session about the background processes it started on a node.
 
 use manyhands_agent::{Input, Origin, SessionKey};
 use manyhands_core::Taint;
 use manyhands_node_registry::ProcessNotice;
 use manyhands_wire::ExecEvent;
 
-/// What is to be said in the conversation that started a program, once it has ended.
+/// The message for the session that started a process, once the process has ended.
 pub fn announcement(news: &ProcessNotice) -> Option<(SessionKey, String, Input, Origin)> {
     let started = news.origin.as_ref()?;
     let key: SessionKey = started.session.as_ref()?.parse().ok()?;
@@ -33,6 +33,7 @@ pub fn announcement(news: &ProcessNotice) -> Option<(SessionKey, String, Input, 
         person: started.caller.strip_prefix("person:").map(str::to_owned),
         place: None,
         name: news.node.to_string(),
+        // Output of a program is untrusted, whoever started it.
         trusted: false,
         depth: 0,
         tainted: Taint::by(format!("node:{}", news.node)),

@@ -1,5 +1,5 @@
-//! The owner's answers to approval requests, wherever they are given: page, command line, chat,
-//! editor or HTTP.
+//! The owner's decisions about approval requests, from any face: page, command line, chat, editor
+//! or HTTP.
 
 use manyhands_config::Rule;
 use manyhands_core::{ApprovalId, Caller, ErrorCode, ToolError};
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::gateway::Gateway;
 
-/// The longest message to the model.
+/// Longest message to the model, in bytes.
 const MAX_MESSAGE: usize = 4_000;
 
 impl Gateway {
-    /// Answers an approval request. "Always" adds the rule that was shown to config.toml first, so that
+    /// Decides an approval request. "Always" first adds the proposed rule to config.toml, so that
     /// nothing is approved for longer than is on record.
     pub async fn decide(
         &self,
@@ -29,14 +29,14 @@ impl Gateway {
         match decision {
             ApprovalDecision::Approve(ApprovalScope::Always) => {
                 let asked = approvals.get(id).await?;
-                let asked = asked
-                    .ok_or_else(|| ToolError::not_found(format!("there is no approval {id}")))?;
+                let asked =
+                    asked.ok_or_else(|| ToolError::not_found(format!("no approval {id}")))?;
                 self.add_rule(caller, &asked).await?;
             }
             ApprovalDecision::Approve(ApprovalScope::Conversation) => {
                 let asked = approvals.get(id).await?;
                 if asked.is_some_and(|asked| asked.session.is_none()) {
-                    let message = "the call was not made in a conversation";
+                    let message = "the call does not belong to a conversation";
                     return Err(ToolError::parameter("scope", message).hint("use once or always"));
                 }
             }
@@ -54,11 +54,11 @@ impl Gateway {
         Ok(record)
     }
 
-    /// Adds the rule that a request proposes, just before the rule that asked: rules that come earlier
-    /// keep their say.
+    /// Adds the rule a request proposes just before the rule that asked, so that earlier rules keep
+    /// precedence.
     async fn add_rule(&self, caller: &Caller, asked: &ApprovalRecord) -> Result<(), ToolError> {
         if asked.state != ApprovalState::Pending {
-            let message = format!("approval {} is {} already", asked.id, asked.state.word());
+            let message = format!("approval {} is already {}", asked.id, asked.state.word());
             return Err(ToolError::new(ErrorCode::Conflict, message));
         }
         let proposal = asked.proposal.clone();

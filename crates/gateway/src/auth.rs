@@ -1,4 +1,4 @@
-//! The doorman: who is at the door, from the gateway's own records.
+//! Authentication: identifies callers by the gateway's own token records.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,77 +16,77 @@ use manyhands_guard::{LoginThrottle, canonical};
 use manyhands_store::{NodeRecord, StoreError, TokenRecord, Tokens, mint_token, parse_token};
 use tokio_util::sync::CancellationToken;
 
-/// For how many parties failed logins are counted.
+/// Addresses and credentials whose failed logins are counted.
 const MAX_FAILING: usize = 10_000;
-/// How many are known whose tokens others made.
+/// Callers with tokens of trusted issuers that are kept in memory.
 const MAX_GUESTS: usize = 10_000;
 
-/// Somebody who was let in.
+/// An authenticated caller.
 #[derive(Debug, Clone)]
 pub struct Admitted {
-    /// Who it is and what they may do.
+    /// Identity and rights.
     pub caller: Arc<Caller>,
-    /// The token they showed.
+    /// The token they presented.
     pub token: TokenId,
-    /// When that token ends by itself.
+    /// When that token expires.
     pub expires: Option<Timestamp>,
-    /// Fires when that token is taken back.
+    /// Fires when that token is revoked.
     pub revoked: CancellationToken,
 }
 
-/// What a new token is to be.
+/// Properties of a new token.
 #[derive(Debug, Clone)]
 pub struct NewToken {
-    /// What the owner calls it.
+    /// Name given by the owner.
     pub name: String,
-    /// What it is for.
+    /// Role of its bearer.
     pub role: Role,
-    /// Which tools it may call.
+    /// Tools it may call.
     pub tools: Vec<Pattern>,
-    /// Which agents it may act for and talk to.
+    /// Agents it may act for and talk to.
     pub agents: Vec<Pattern>,
-    /// How long it lives; for ever when not said.
+    /// Lifetime; `None` for no expiry.
     pub lifetime: Option<Duration>,
-    /// Whether it is the session of a browser.
+    /// Whether it is a browser session.
     pub browser: bool,
 }
 
-/// What somebody failed to log in with. Failures at one address are counted for each of these by
-/// itself, so that a client with an old token does not make another one wait.
+/// The kind of credential a login failed with. Failures at one address are counted separately for
+/// each, so that a client with an old token does not lock out another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Failed {
-    /// A token of this id: unknown, expired, revoked, or with a wrong secret.
+pub enum FailedLogin {
+    /// A token with this id: unknown, expired, revoked, or with a wrong secret.
     Token(TokenId),
-    /// A text that is no token of ours.
+    /// Text that is not a token of this gateway.
     NoToken,
     /// An access token that no trusted issuer signed.
     Foreign,
-    /// The code of a login link. All codes share one count: a guesser never shows one twice.
+    /// The code of a login link. All codes share one count, since a guesser never repeats one.
     LoginCode,
-    /// The code of a machine that wants to become a node.
+    /// An enrolment code of a node.
     NodeCode,
 }
 
-struct Known {
+struct KnownToken {
     record: TokenRecord,
-    /// It is on no record, and not shown.
-    passing: bool,
+    /// Whether it is only in memory and not listed.
+    temporary: bool,
     caller: Arc<Caller>,
     revoked: CancellationToken,
 }
 
-/// Checks tokens, makes them, and takes them back.
-pub struct Doorman {
+/// Checks, creates and revokes tokens.
+pub struct Authenticator {
     store: Tokens,
     clock: Arc<dyn Clock>,
     ids: Ids,
-    known: RwLock<HashMap<TokenId, Known>>,
-    failures: LoginThrottle<(IpAddr, Failed)>,
+    known: RwLock<HashMap<TokenId, KnownToken>>,
+    failures: LoginThrottle<(IpAddr, FailedLogin)>,
     used: Mutex<HashMap<TokenId, Timestamp>>,
 }
 
-impl Doorman {
-    /// Loads the records.
+impl Authenticator {
+    /// Loads the token records.
     pub async fn open(
         store: Tokens,
         clock: Arc<dyn Clock>,
@@ -97,7 +97,7 @@ impl Doorman {
             .list()
             .await?
             .into_iter()
-            .map(|record| (record.id, Known::from(record)))
+            .map(|record| (record.id, KnownToken::from(record)))
             .collect();
         Ok(Self {
             store,
@@ -109,33 +109,33 @@ impl Doorman {
         })
     }
 
-    /// Lets a bearer in, or says why not. A valid token is admitted whatever others at the same
-    /// address did: its secret has 256 random bits, so there is nothing to gain from making
-    /// it wait, and whoever shares the address could lock its bearer out.
+    /// Authenticates a bearer. A valid token is admitted regardless of failures at the same
+    /// address: its secret has 256 random bits, so delaying it gains nothing, and anybody who
+    /// shares the address could lock its bearer out.
     pub fn admit(&self, client: IpAddr, shown: Option<&str>) -> Result<Admitted, ToolError> {
         let Some(text) = shown else {
-            return Err(unauthenticated("a token is needed"));
+            return Err(unauthenticated("no token given"));
         };
         let parsed = parse_token(text);
         if let Some(admitted) = parsed.and_then(|(id, hash)| self.check(id, &hash)) {
             self.remember(admitted.token);
             return Ok(admitted);
         }
-        let failed = parsed.map_or(Failed::NoToken, |(id, _)| Failed::Token(id));
+        let failed = parsed.map_or(FailedLogin::NoToken, |(id, _)| FailedLogin::Token(id));
         let why = "the token is not valid: it is unknown, expired or revoked";
         Err(self.refuse(client, failed, unauthenticated(why)))
     }
 
-    /// Whether a token would be admitted. Nothing is counted.
+    /// Whether a token would be admitted. Does not count as a use or a failure.
     pub fn recognises(&self, shown: &str) -> bool {
         let parsed = parse_token(shown);
         parsed.is_some_and(|(id, hash)| self.check(id, &hash).is_some())
     }
 
-    /// Counts a failed login and gives back its refusal: `error`, or that the client has to wait
-    /// when it failed this way too often. To be asked only once a credential was found wrong: see
+    /// Counts a failed login and returns its error: `error`, or a rate limit after too many
+    /// failures of this kind. Call it only after a credential was found invalid; see
     /// [`LoginThrottle`].
-    pub fn refuse(&self, client: IpAddr, failed: Failed, error: ToolError) -> ToolError {
+    pub fn refuse(&self, client: IpAddr, failed: FailedLogin, error: ToolError) -> ToolError {
         let Err(wait) = self.failures.failed((canonical(client), failed)) else {
             return error;
         };
@@ -166,7 +166,7 @@ impl Doorman {
             .insert(token, self.clock.now());
     }
 
-    /// Whoever a token stands for, while it is good.
+    /// The caller a token identifies, while it is valid.
     pub fn caller(&self, id: TokenId) -> Option<Arc<Caller>> {
         let known = self.known.read().expect("no panic while held");
         let found = known.get(&id)?;
@@ -176,7 +176,7 @@ impl Doorman {
             .then(|| found.caller.clone())
     }
 
-    /// Waits until the token of somebody who was let in is taken back or expires.
+    /// Waits until the caller's token is revoked or expires.
     pub async fn lapsed(&self, admitted: &Admitted) -> ToolError {
         let expired = async {
             match admitted.expires {
@@ -191,7 +191,7 @@ impl Doorman {
         }
     }
 
-    /// Makes a token. Its text is shown now and never again.
+    /// Creates a token. Its text is returned now and never again.
     pub async fn create(&self, new: NewToken) -> Result<(TokenRecord, Secret), StoreError> {
         let minted = mint_token(&self.ids);
         let now = self.clock.now();
@@ -212,8 +212,8 @@ impl Doorman {
         Ok((record, minted.text))
     }
 
-    /// Makes a token that is on no record and ends with this process.
-    pub fn create_passing(&self, name: &str, role: Role) -> Secret {
+    /// Creates a token that is not stored and ends with this process.
+    pub fn create_temporary(&self, name: &str, role: Role) -> Secret {
         let minted = mint_token(&self.ids);
         let record = TokenRecord {
             id: minted.id,
@@ -229,34 +229,37 @@ impl Doorman {
             browser: false,
         };
         let mut known = self.known.write().expect("no panic while held");
-        known.insert(minted.id, Known::passing(record));
+        known.insert(minted.id, KnownToken::temporary(record));
         minted.text
     }
 
-    /// Lets in somebody for whose token another vouches. They are known until it ends, so that what they
-    /// began can go on, and are on no record.
+    /// Admits a caller whose token a trusted issuer signed. It is kept in memory until it expires,
+    /// so that turns it started can continue, and is never stored.
     pub fn admit_guest(&self, guest: Guest) -> Result<Admitted, ToolError> {
         let now = self.clock.now();
         let mut known = self.known.write().expect("no panic while held");
         if !known.contains_key(&guest.id) && known.len() >= MAX_GUESTS {
-            known.retain(|_, one| !one.passing || one.record.is_live(now));
-            if known.values().filter(|one| one.passing).count() >= MAX_GUESTS {
-                let message = format!("{MAX_GUESTS} are here with tokens of others already");
+            known.retain(|_, one| !one.temporary || one.record.is_live(now));
+            if known.values().filter(|one| one.temporary).count() >= MAX_GUESTS {
+                let message = format!(
+                    "the limit of {MAX_GUESTS} callers with external tokens is reached; retry later"
+                );
                 return Err(ToolError::new(ErrorCode::Unavailable, message));
             }
         }
+        // Revocation by the owner outlasts the issuer's token, which may still be valid.
         let before = known.get(&guest.id);
         if before.is_some_and(|before| before.record.revoked.is_some()) {
             return Err(unauthenticated("the token was revoked"));
         }
         let known_until = before.and_then(|before| before.record.expires);
-        let fresh = Known::passing(TokenRecord {
+        let fresh = KnownToken::temporary(TokenRecord {
             id: guest.id,
             name: guest.name,
             role: guest.rights.role,
             tools: guest.rights.tools,
             agents: guest.rights.agents,
-            hash: self.ids.random(), // nobody holds a text for it
+            hash: self.ids.random(), // matches no token text
             created: now,
             expires: Some(known_until.map_or(guest.expires, |until| until.max(guest.expires))),
             revoked: None,
@@ -265,10 +268,10 @@ impl Doorman {
         });
         let mut caller = Caller::clone(&fresh.caller);
         if let Some(credential) = caller.principal.credential() {
-            // Named by another issuer: never to be taken for a token of the owner's making.
+            // Named by another issuer, so it must never pass for a token the owner created.
             caller.principal = Principal::Guest(credential.clone());
         }
-        let fresh = Known {
+        let fresh = KnownToken {
             caller: Arc::new(caller),
             revoked: before.map_or(fresh.revoked.clone(), |before| before.revoked.clone()),
             ..fresh
@@ -283,11 +286,11 @@ impl Doorman {
         Ok(admitted)
     }
 
-    /// The tokens that are a node's own and still hold.
+    /// The valid tokens that belong to a node.
     pub fn of_node(&self, node: &NodeRecord) -> Vec<TokenId> {
         let now = self.clock.now();
         let known = self.known.read().expect("no panic while held");
-        let own = |found: &&Known| {
+        let own = |found: &&KnownToken| {
             let named = found.record.name == node.id.as_str();
             let bound = node.token == Some(found.record.id);
             found.record.role == Role::Node && found.record.is_live(now) && (named || bound)
@@ -299,29 +302,34 @@ impl Doorman {
             .collect()
     }
 
-    /// Registers a token whose text is already with its bearer.
+    /// Registers a token whose text its bearer already has.
     pub async fn register(&self, record: TokenRecord) -> Result<(), StoreError> {
+        // On disk before it is accepted: a token must not outlive a crash only in its bearer's
+        // hands.
         self.store.insert(&record).await?;
         self.known
             .write()
             .expect("no panic while held")
-            .insert(record.id, Known::from(record));
+            .insert(record.id, KnownToken::from(record));
         Ok(())
     }
 
-    /// Whether `id` is the only owner's token that still holds.
+    /// Whether `id` is the only valid owner token.
     pub fn is_last_owner(&self, id: TokenId) -> bool {
         let now = self.clock.now();
         let known = self.known.read().expect("no panic while held");
-        let holds = |found: &&Known| found.record.role == Role::Owner && found.record.is_live(now);
+        let holds =
+            |found: &&KnownToken| found.record.role == Role::Owner && found.record.is_live(now);
         let owners: Vec<TokenId> = known.values().filter(holds).map(|k| k.record.id).collect();
         owners == [id]
     }
 
-    /// Takes a token back: it binds the next request, and open sockets hear of it at once.
+    /// Revokes a token: rejected from the next request on, and open sockets are closed.
     pub async fn revoke(&self, id: TokenId) -> Result<TokenRecord, StoreError> {
         let now = self.clock.now();
-        if !self.is_passing(id) {
+        if !self.is_temporary(id) {
+            // The record is on disk before anybody is disconnected, so a crash cannot revive the
+            // token.
             self.store.revoke(id, now).await?;
         }
         let record = {
@@ -337,11 +345,11 @@ impl Doorman {
         })
     }
 
-    /// All tokens, newest first, with their last use.
+    /// All stored tokens, newest first, with their last use.
     pub fn list(&self) -> Vec<TokenRecord> {
         let used = self.used.lock().expect("no panic while held").clone();
         let known = self.known.read().expect("no panic while held");
-        let recorded = known.values().filter(|found| !found.passing);
+        let recorded = known.values().filter(|found| !found.temporary);
         let mut all: Vec<TokenRecord> = recorded.map(|found| found.record.clone()).collect();
         for record in &mut all {
             record.last_used = used.get(&record.id).copied().or(record.last_used);
@@ -350,19 +358,19 @@ impl Doorman {
         all
     }
 
-    /// Whether a token is on no record and ends with this process.
-    pub fn is_passing(&self, id: TokenId) -> bool {
+    /// Whether a token is not stored and ends with this process.
+    pub fn is_temporary(&self, id: TokenId) -> bool {
         let known = self.known.read().expect("no panic while held");
-        known.get(&id).is_some_and(|found| found.passing)
+        known.get(&id).is_some_and(|found| found.temporary)
     }
 
-    /// Whether a token is the session of a browser.
+    /// Whether a token is a browser session.
     pub fn is_browser(&self, id: TokenId) -> bool {
         let known = self.known.read().expect("no panic while held");
         known.get(&id).is_some_and(|found| found.record.browser)
     }
 
-    /// Whether `id` is on record.
+    /// Whether a token with this id exists.
     pub fn knows(&self, id: TokenId) -> bool {
         self.known
             .read()
@@ -370,7 +378,7 @@ impl Doorman {
             .contains_key(&id)
     }
 
-    /// Puts the times of last use on disk.
+    /// Persists when tokens were last used.
     pub async fn flush(&self) -> Result<(), StoreError> {
         let used: Vec<(TokenId, Timestamp)> = {
             let mut used = self.used.lock().expect("no panic while held");
@@ -391,16 +399,16 @@ impl Doorman {
     }
 }
 
-impl Known {
-    fn passing(record: TokenRecord) -> Self {
+impl KnownToken {
+    fn temporary(record: TokenRecord) -> Self {
         Self {
-            passing: true,
+            temporary: true,
             ..Self::from(record)
         }
     }
 }
 
-impl From<TokenRecord> for Known {
+impl From<TokenRecord> for KnownToken {
     fn from(record: TokenRecord) -> Self {
         let credential = Credential {
             id: record.id,
@@ -420,7 +428,7 @@ impl From<TokenRecord> for Known {
         let caller = Arc::new(Caller::new(principal, record.name.clone(), rights));
         Self {
             record,
-            passing: false,
+            temporary: false,
             caller,
             revoked: CancellationToken::new(),
         }
@@ -429,11 +437,11 @@ impl From<TokenRecord> for Known {
 
 fn unauthenticated(message: &str) -> ToolError {
     ToolError::new(ErrorCode::Unauthenticated, message).hint(
-        "send `Authorization: Bearer TOKEN`; the owner makes tokens with `manyhands token create`",
+        "send `Authorization: Bearer TOKEN`; the owner creates tokens with `manyhands token create`",
     )
 }
 
-/// Somebody who was let in, as a turn remembers them.
-pub fn origin(asker: &Admitted) -> Origin {
-    origin_of(&asker.caller)
+/// The caller, recorded as the origin of the turn this call starts.
+pub fn origin(admitted: &Admitted) -> Origin {
+    origin_of(&admitted.caller)
 }

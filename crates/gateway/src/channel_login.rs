@@ -1,4 +1,4 @@
-//! Giving an account its credentials, and taking them back.
+//! Credentials of chat accounts: login and logout.
 
 use manyhands_channels::BotIdentity;
 use manyhands_config::{BridgeName, ChannelAccount, ChannelMode};
@@ -11,29 +11,29 @@ use serde_json::{Value, json};
 use crate::auth::NewToken;
 use crate::gateway::Gateway;
 
-/// The longest name of an account.
+/// Longest account name.
 const MAX_NAME: usize = 32;
 
-/// The credentials of an account. Secrets go into the vault; the settings only name them.
+/// The credentials of a chat account. Secrets go into the vault; the settings only refer to them.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct Credentials {
-    /// The token.
+    /// Bot token.
     pub token: Option<String>,
-    /// Slack: the app's token.
+    /// Slack: app-level token.
     pub app_token: Option<String>,
-    /// The secret by which webhooks are known to be the platform's.
+    /// Secret that authenticates webhooks.
     pub secret: Option<String>,
-    /// WhatsApp: what was typed in where the webhook was set up.
+    /// WhatsApp: the verify token entered when the webhook was set up.
     pub verify_token: Option<String>,
     /// WhatsApp: the phone number id.
     pub number: Option<String>,
-    /// How events come: `poll`, `socket` or `webhook`.
+    /// Delivery mode: `poll`, `socket` or `webhook`.
     pub mode: Option<ChannelMode>,
 }
 
 impl Gateway {
-    /// Keeps the credentials of an account, tries them, and uses it.
+    /// Stores the credentials of an account, tests them, and starts the account.
     pub async fn login_channel(
         &self,
         caller: &Caller,
@@ -47,7 +47,7 @@ impl Gateway {
             .get(channel)
             .ok_or_else(|| no_such(channel))?;
         if settings.channels.is_bridge(channel) {
-            let message = format!("{channel} is carried by a bridge, which logs in there itself");
+            let message = format!("{channel} is served by a bridge, which logs in itself");
             return Err(ToolError::parameter("channel", message));
         }
         check_account(account)?;
@@ -75,18 +75,19 @@ impl Gateway {
         let me = match self.chats().try_account(channel, account, &own).await {
             Ok(me) => me,
             Err(refused) => {
-                self.exchange_secrets(before).await?; // nothing stays of what is not good
+                // Invalid credentials must not replace working ones.
+                self.exchange_secrets(before).await?;
                 return Err(refused);
             }
         };
         let path = format!("channels.{channel}.accounts.{account}");
-        self.put_to_use(caller, channel, account, &path, written(&own))
+        self.activate_account(caller, channel, account, &path, written(&own))
             .await?;
         Ok(me)
     }
 
-    /// Writes an account into the settings, and begins anew with it.
-    async fn put_to_use(
+    /// Writes an account into the settings and restarts it.
+    async fn activate_account(
         &self,
         caller: &Caller,
         channel: &str,
@@ -94,13 +95,14 @@ impl Gateway {
         path: &str,
         value: Value,
     ) -> Result<(), ToolError> {
+        // Stopped first: two listeners with one token would steal each other's messages.
         self.chats().put_aside(channel, account).await?;
         let set = self.set_local(caller, path, Some(value)).await;
         self.chats().take_over().await;
         set.map(drop)
     }
 
-    /// Makes an account that a bridge carries. Its token is given when the bridge has none yet.
+    /// Creates an account served by a bridge. Returns a token if the bridge has none yet.
     pub async fn make_bridge(
         &self,
         caller: &Caller,
@@ -112,7 +114,7 @@ impl Gateway {
         check_account(account)?;
         let path = format!("channels.bridges.{channel}.accounts.{account}");
         let enabled = json!({ "enabled": true });
-        self.put_to_use(caller, channel, account, &path, enabled)
+        self.activate_account(caller, channel, account, &path, enabled)
             .await?;
         if !self.bridge_tokens(channel).is_empty() {
             return Ok(None);
@@ -125,21 +127,21 @@ impl Gateway {
             lifetime: None,
             browser: false,
         };
-        let made = self.doorman.create(new).await;
+        let made = self.auth.create(new).await;
         let (_, token) = made?;
         Ok(Some(token))
     }
 
-    /// The tokens by which a bridge comes in.
+    /// The valid tokens of a bridge.
     fn bridge_tokens(&self, channel: &str) -> Vec<TokenId> {
         let now = self.clock.now();
-        let all = self.doorman.list().into_iter();
+        let all = self.auth.list().into_iter();
         let own = |token: &TokenRecord| token.role == Role::Channel && token.name == channel;
         let good = all.filter(|token| own(token) && token.is_live(now));
         good.map(|token| token.id).collect()
     }
 
-    /// Puts secrets into the vault, or takes them out; what was there before.
+    /// Sets or removes vault entries and returns their previous values.
     async fn exchange_secrets(
         &self,
         new: Vec<(String, Option<Secret>)>,
@@ -158,7 +160,7 @@ impl Gateway {
         Ok(before)
     }
 
-    /// Forgets an account and its credentials. What waits to be sent by it stays, and can be seen.
+    /// Removes an account and its credentials. Messages waiting to be sent stay in the outbox.
     pub async fn logout_channel(
         &self,
         caller: &Caller,
@@ -170,9 +172,10 @@ impl Gateway {
         let path = format!("{}.accounts.{account}", settings.channels.path(channel));
         self.set_local(caller, &path, None).await?;
         let accounts = settings.channels.get(channel).map(|said| &said.accounts);
+        // The last account of a bridge takes its tokens along: nothing is left for them to do.
         if settings.channels.is_bridge(channel) && accounts.is_none_or(|all| all.len() <= 1) {
             for token in self.bridge_tokens(channel) {
-                let revoked = self.doorman.revoke(token).await;
+                let revoked = self.auth.revoke(token).await;
                 revoked?;
             }
         }
@@ -186,7 +189,7 @@ impl Gateway {
     }
 }
 
-/// An account as the settings hold it: only what is set.
+/// The account as it is written to the settings: only non-default values.
 fn written(own: &ChannelAccount) -> Value {
     let mut value = json!(own);
     if let Some(table) = value.as_object_mut() {
@@ -208,7 +211,7 @@ fn check_account(account: &str) -> Result<(), ToolError> {
 }
 
 fn no_such(channel: &str) -> ToolError {
-    let message = format!("there is no channel {channel:?}");
+    let message = format!("unknown channel {channel:?}");
     ToolError::new(ErrorCode::NotFound, message)
-        .hint("there are telegram, slack, line, discord and whatsapp; `manyhands channel bridge NAME` makes others")
+        .hint("available: telegram, slack, line, discord and whatsapp; create others with `manyhands channel bridge NAME`")
 }

@@ -1,37 +1,37 @@
-//! What a check of the gateway or its machine found.
+//! Results of health checks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How something stands.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "FindingState")]
 pub enum State {
     /// In order.
     Ok,
-    /// It keeps nothing from working, though somebody should look at it.
+    /// Works, but needs attention.
     Look,
-    /// Something does not work, or is not safe.
+    /// Broken or unsafe.
     Wrong,
 }
 
-/// One thing that was looked at.
+/// One result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What was looked at, in a word or two.
+    /// What was checked, in a word or two.
     pub what: String,
-    /// How it stands.
+    /// Severity.
     pub state: State,
     /// What was found.
     pub about: String,
-    /// What to do about it.
+    /// How to fix it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
 impl Finding {
-    /// It is in order.
+    /// A passed check.
     pub fn fine(what: &str, about: impl Into<String>) -> Self {
         Self {
             what: what.to_owned(),
@@ -41,7 +41,7 @@ impl Finding {
         }
     }
 
-    /// It is wrong, and this mends it.
+    /// A failed check, with the way to fix it.
     pub fn wrong(what: &str, why: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             what: what.to_owned(),
@@ -51,7 +51,7 @@ impl Finding {
         }
     }
 
-    /// Nothing fails because of it, but somebody should look.
+    /// A warning: nothing fails, but somebody should look.
     pub fn look(what: &str, why: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Look,

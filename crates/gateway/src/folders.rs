@@ -1,4 +1,4 @@
-//! Which folders tools may be given: none that would let them at the gateway's own files.
+//! Checks the folders given to tools: none may expose the gateway's own files.
 
 use std::path::{Path as FilePath, PathBuf};
 
@@ -6,7 +6,7 @@ use manyhands_config::Settings;
 
 use crate::start_error::StartError;
 
-/// Refuses folders for tools that would let them at the gateway's own files.
+/// Rejects tool folders that would expose the gateway's own files.
 pub fn keep_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
     let home = full(home);
     let default = |chosen: &Option<PathBuf>, name: &str| {
@@ -25,6 +25,7 @@ pub fn keep_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError
         ("file_state_dir", default(&settings.file_state_dir, "state")),
     ];
     for (key, folder) in &three {
+        // A program in the outer folder could replace the inner one by a link.
         let nested =
             |(other, around): &&(&str, PathBuf)| other != key && folder.starts_with(around);
         if let Some((other, _)) = three.iter().find(nested) {
@@ -39,7 +40,7 @@ pub fn keep_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError
     keep_roots_apart(&home, settings)
 }
 
-/// The same for the folders that may be read beside those.
+/// Checks additional readable folders the same way.
 pub fn keep_roots_apart(home: &FilePath, settings: &Settings) -> Result<(), StartError> {
     let home = full(home);
     let mut roots = settings.tools.read_file.roots.iter();
@@ -48,7 +49,8 @@ pub fn keep_roots_apart(home: &FilePath, settings: &Settings) -> Result<(), Star
         for folder in agent.cwd.iter().chain(&agent.home) {
             apart("acp.agents", &full(folder), &home)?;
         }
-        // A folder with programs may well be that of the gateway's own.
+        // A readable folder may contain programs, possibly the gateway's own; only its home is off
+        // limits.
         if let Some(read) = agent.read.iter().find(|one| home.starts_with(full(one))) {
             return Err(StartError::Folder {
                 key: "acp.agents",
@@ -64,7 +66,7 @@ fn full(path: &FilePath) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// Whether a folder holds neither the gateway's files nor its program, nor lies among them.
+/// Fails if a folder contains the gateway's files or program, or lies inside its home.
 fn apart(key: &'static str, folder: &FilePath, home: &FilePath) -> Result<(), StartError> {
     let program = std::env::current_exe().ok();
     let program = program.as_deref().and_then(FilePath::parent);

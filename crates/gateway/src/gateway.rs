@@ -1,4 +1,4 @@
-//! The gateway put together: store, path, doorman, settings.
+//! The assembled gateway: store, path, authentication, settings.
 
 use std::path::Path as FilePath;
 use std::sync::{Arc, OnceLock};
@@ -24,156 +24,157 @@ use manyhands_path::Path;
 use manyhands_store::{
     AuditEntry, AuditKind, AuditStatus, Durability, NodeRecord, Store, StoreError,
 };
-use manyhands_tools::Families;
+use manyhands_tools::BuiltinTools;
 use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::announcement::announcement;
-use crate::auth::{Admitted, Doorman};
+use crate::auth::{Admitted, Authenticator};
 use crate::finding::Finding;
-use crate::listening::Listening;
-use crate::login_links::Links;
+use crate::listening::ListenAddress;
+use crate::login_links::LoginLinks;
 
-/// The assembled gateway. Faces hold it and ask its path.
+/// The assembled gateway. Every face holds it and calls its path.
 pub struct Gateway {
-    /// Everything that is kept.
+    /// All persistent data.
     pub store: Store,
-    /// The one path to the tools.
+    /// The one path to all tools.
     pub path: Arc<Path>,
-    /// Who may come in.
-    pub doorman: Doorman,
-    /// The settings in force.
+    /// Authentication.
+    pub auth: Authenticator,
+    /// The current settings.
     pub settings: LiveSettings,
-    /// Time.
+    /// Clock.
     pub clock: Arc<dyn Clock>,
-    /// Ids.
+    /// Id generator.
     pub ids: Ids,
-    /// The built-in tools and what they use.
-    pub families: Families,
-    /// Machines that lend their hands.
+    /// The built-in tools and their dependencies.
+    pub builtin: BuiltinTools,
+    /// Connected and known nodes.
     pub nodes: Arc<Nodes>,
-    /// MCP servers and accounts of services.
+    /// MCP servers and connected accounts.
     pub servers: Arc<Servers>,
-    /// Those who come with tokens that others made.
+    /// Callers with tokens of external issuers.
     pub guests: Guests,
-    /// The models there are now.
+    /// The configured models.
     pub model_registry: Arc<ModelRegistry>,
     pub(crate) minds: Arc<OnceLock<Minds>>,
-    /// The catalogue of all tools.
+    /// All tools.
     pub catalogue: Arc<ArcSwap<Catalogue>>,
     pub(crate) redactor: Arc<ArcSwap<Redactor>>,
     pub(crate) owner_token: Secret,
-    /// The file of the settings.
+    /// The settings file.
     pub config: ConfigFile,
-    pub(crate) listening: OnceLock<Listening>,
+    pub(crate) listening: OnceLock<ListenAddress>,
     pub(crate) stopping: CancellationToken,
-    /// Links that log a browser in, once.
-    pub(crate) links: Links,
-    /// The last findings of a check, and when they were made.
+    /// One-time login links for browsers.
+    pub(crate) links: LoginLinks,
+    /// The findings of the last health check, and when it ran.
     pub findings: Mutex<Option<(Duration, Vec<Finding>)>>,
-    /// Connections that have not shown a valid token.
+    /// Connections that are not authenticated yet.
     pub lobby: Arc<Lobby>,
-    /// Sockets that have not sent `connect`.
+    /// Sockets that have not sent `connect` yet.
     pub socket_lobby: Arc<Lobby>,
 }
 
 impl Gateway {
     /// The agents' workspaces.
     pub fn workspace(&self) -> &Workspace {
-        &self.families.workspace
+        &self.builtin.workspace
     }
 
-    /// The artifacts.
+    /// The artifact store.
     pub fn artifacts(&self) -> &ArtifactStore {
-        &self.families.artifacts
+        &self.builtin.artifacts
     }
 
-    /// The post between agents.
+    /// Messages between agents.
     pub fn post(&self) -> &AgentMailer {
-        &self.families.post
+        &self.builtin.post
     }
 
-    /// Contacts, and what is to be done for them.
+    /// Contacts and to-dos.
     pub fn people(&self) -> &People {
-        &self.families.people
+        &self.builtin.people
     }
 
-    /// Chats on platforms.
+    /// Chats on messaging platforms.
     pub fn chats(&self) -> &Chats {
-        &self.families.chats
+        &self.builtin.chats
     }
 
-    /// The jobs of this gateway.
+    /// Scheduled jobs.
     pub fn cron(&self) -> &JobScheduler {
-        &self.families.cron
+        &self.builtin.cron
     }
 
-    /// The minds of this gateway.
+    /// The agents.
     pub fn minds(&self) -> &Minds {
-        self.minds.get().expect("an open gateway has its minds")
+        self.minds.get().expect("set before `open` returns")
     }
 
-    /// Where everything is kept.
+    /// The home folder.
     pub fn home(&self) -> &FilePath {
         self.store.home()
     }
 
-    /// The file of the settings.
+    /// The settings file.
     pub fn config_file(&self) -> &ConfigFile {
         &self.config
     }
 
-    /// Where it listens, once it does.
-    pub fn listening(&self) -> Option<Listening> {
+    /// The address it listens on, once it does.
+    pub fn listening(&self) -> Option<ListenAddress> {
         self.listening.get().copied()
     }
 
-    /// Records where it listens, once.
-    pub fn listens_on(&self, listening: Listening) {
-        let _ = self.listening.set(listening); // said once, by the daemon
+    /// Records the address it listens on.
+    pub fn listens_on(&self, listening: ListenAddress) {
+        let _ = self.listening.set(listening); // set once, by the daemon
     }
 
-    /// Whether it is on its way down.
+    /// Whether it is shutting down.
     pub fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()
     }
 
-    /// Calls a tool for somebody who was let in. The call ends when their token does.
+    /// Calls a tool for an authenticated caller. The call is cancelled when the token lapses.
     pub async fn invoke(
         &self,
-        asker: &Admitted,
+        admitted: &Admitted,
         request: CallRequest,
     ) -> Result<Outcome, ToolError> {
         tokio::select! {
             biased;
-            lapsed = self.doorman.lapsed(asker) => Err(lapsed),
+            lapsed = self.auth.lapsed(admitted) => Err(lapsed),
             outcome = self.path.invoke(request) => outcome,
         }
     }
 
-    /// A link that logs a browser in, once: its path and fragment.
+    /// Creates a one-time login link for a browser: its path and fragment.
     pub fn login_link(&self) -> String {
         let bytes: [u8; 24] = self.ids.random();
         let code: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         self.links.add(&code, self.clock.now().0);
+        // In the fragment, which browsers do not send to servers or proxies.
         format!("/login#code={code}")
     }
 
-    /// Uses the code of a login link up; whether it was good.
+    /// Redeems the code of a login link; returns whether it was valid.
     pub fn use_link(&self, code: &str) -> bool {
         self.links.take(code, self.clock.now().0)
     }
 
-    /// A token for this machine's own node: it holds as long as this gateway runs.
+    /// A token for this machine's own node, valid while this process runs.
     pub fn own_node_token(&self, node: &NodeId) -> Secret {
         let name = self.nodes.present_name(node);
-        self.doorman.create_passing(name.as_str(), Role::Node)
+        self.auth.create_temporary(name.as_str(), Role::Node)
     }
 
-    /// Takes news of a program in the background of a node. What has ended is told in the
-    /// conversation that started it, once, before the node hears that it was taken.
+    /// Handles an event of a node's background process. If the process ended, its session is
+    /// notified once, before the event is acknowledged to the node.
     pub async fn take_news(
         &self,
         node: &NodeId,
@@ -185,14 +186,14 @@ impl Gateway {
             let (key, run, input, origin) = announcement;
             let sent = self.minds().send(&key, Some(run), input, &origin).await;
             if let Err(error) = sent {
-                // The conversation may be full, or its token gone: the news are kept all the same.
-                tracing::warn!(%node, session = %key, %error, "news of a program were not told in its conversation");
+                // The session may be full or its token revoked; the event is stored all the same.
+                tracing::warn!(event = "process_event_undelivered", %node, session = %key, %error, "background-process event not delivered to its session");
             }
         }
         Ok(new)
     }
 
-    /// Forgets a node, and takes its own token back.
+    /// Removes a node and revokes its own token.
     pub async fn forget_node(
         &self,
         caller: &Caller,
@@ -205,49 +206,51 @@ impl Gateway {
         Ok(forgotten)
     }
 
-    /// Takes a node's own token back; whether it was connected.
+    /// Revokes a node's own token; returns whether it was connected.
     pub async fn revoke_node(&self, caller: &Caller, id: &str) -> Result<bool, ToolError> {
         let record = self.nodes.on_record(id)?;
+        // The token first: a node that is only disconnected would reconnect at once.
         self.revoke_node_token(&record).await?;
-        let disconnected = self
-            .nodes
-            .disconnect(&record.id, "its token was taken back");
-        self.note(caller, "node.revoke", id).await?;
+        let disconnected = self.nodes.disconnect(&record.id, "its token was revoked");
+        self.note(caller, "node.revoke", id)
+            .await
+            ?;
         Ok(disconnected)
     }
 
     async fn revoke_node_token(&self, record: &NodeRecord) -> Result<(), ToolError> {
-        for token in self.doorman.of_node(record) {
-            let revoked = self.doorman.revoke(token).await;
+        for token in self.auth.of_node(record) {
+            let revoked = self.auth.revoke(token).await;
             revoked?;
         }
         Ok(())
     }
 
-    /// Tells the redactor every secret there is.
+    /// Reloads the redactor with all current secrets.
     pub async fn learn_secrets(&self) -> Result<(), StoreError> {
         let vault = self.store.vault().all().await?;
+        // OAuth client ids are in the vault but public; redacting them would mangle URLs.
         let secret = |(name, _): &(String, Secret)| !is_client_id(name);
         let vault = vault.into_iter().filter(secret);
         let mut secrets: Vec<Secret> = vault.map(|(_, secret)| secret).collect();
         secrets.push(self.owner_token.clone());
-        secrets.extend(self.families.host.secrets());
+        secrets.extend(self.builtin.host.secrets());
         secrets.extend(self.servers.oauth().passing_secrets());
         self.redactor.store(Arc::new(Redactor::new(&secrets)));
         Ok(())
     }
 
-    /// What cuts every secret there is out of texts.
+    /// The redactor for all current secrets.
     pub fn redactor(&self) -> Arc<Redactor> {
         self.redactor.load_full()
     }
 
-    /// Cuts every secret there is out of a value.
+    /// Redacts all secrets from a value.
     pub fn redact(&self, value: &mut Value) {
         self.redactor.load().value(value);
     }
 
-    /// Writes what the owner did into the audit; on disk when this returns.
+    /// Writes an owner's action to the audit log; on disk when this returns.
     pub async fn note(&self, caller: &Caller, what: &str, about: &str) -> Result<(), StoreError> {
         let entry = AuditEntry {
             caller: caller.key(),
@@ -259,12 +262,12 @@ impl Gateway {
         self.store.audit().record(entry, Durability::OnDisk).await
     }
 
-    /// Fires when the gateway is on its way down.
+    /// Fires when the gateway shuts down.
     pub fn stopping(&self) -> &CancellationToken {
         &self.stopping
     }
 
-    /// Takes no new calls and lets running ones finish, for a while.
+    /// Stops accepting calls and lets running ones finish within the grace period.
     pub async fn drain(&self) {
         self.path.park();
         self.stopping.cancel();
@@ -275,7 +278,7 @@ impl Gateway {
         self.chats().rest().await;
     }
 
-    /// Puts everything on disk. Nothing can be asked afterwards.
+    /// Stops everything and flushes to disk. The gateway cannot be used afterwards.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.path.park();
         self.stopping.cancel();
@@ -284,7 +287,7 @@ impl Gateway {
         self.cron().rest().await;
         self.chats().rest().await;
         self.servers.stop().await;
-        let flushed = self.doorman.flush().await.and(self.nodes.flush().await);
+        let flushed = self.auth.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)
     }
 }

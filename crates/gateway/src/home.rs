@@ -1,4 +1,4 @@
-//! What the gateway keeps in its home beside the store.
+//! Files in the gateway's home besides the store.
 
 use std::path::Path;
 
@@ -6,23 +6,23 @@ use manyhands_core::{Clock, Pattern, Role, Secret};
 use manyhands_guard::{create_private, read_private};
 use manyhands_store::{TokenRecord, parse_token};
 
-use crate::auth::{Doorman, NewToken};
+use crate::auth::{Authenticator, NewToken};
 use crate::start_error::StartError;
 
-/// The owner's settings.
+/// File name of the settings.
 pub const CONFIG_FILE: &str = "config.toml";
-/// The owner's token, for the command line on this machine.
+/// File name of the owner's token, used by the command line on this machine.
 pub const OWNER_TOKEN_FILE: &str = "owner.token";
 
-/// The owner's token: read from its file, or made at the first start.
+/// Reads the owner's token from its file, or creates it at the first start.
 pub async fn owner_token(
     home: &Path,
-    doorman: &Doorman,
+    auth: &Authenticator,
     clock: &dyn Clock,
 ) -> Result<Secret, StartError> {
     let file = home.join(OWNER_TOKEN_FILE);
     if !file.exists() {
-        let (_, text) = doorman.create(owner()).await?;
+        let (_, text) = auth.create(owner()).await?;
         create_private(&file, format!("{}\n", text.expose()).as_bytes())?;
         return Ok(text);
     }
@@ -31,8 +31,8 @@ pub async fn owner_token(
     let Some((id, hash)) = parse_token(text.expose()) else {
         return Err(StartError::OwnerToken { path: file });
     };
-    if !doorman.knows(id) {
-        // The database is new but the owner's token is not: it goes on being theirs.
+    if !auth.knows(id) {
+        // The database was replaced but the token file was not: keep the owner's token valid.
         let NewToken {
             name,
             role,
@@ -53,7 +53,7 @@ pub async fn owner_token(
             last_used: None,
             browser: false,
         };
-        doorman.register(record).await?;
+        auth.register(record).await?;
     }
     Ok(text)
 }

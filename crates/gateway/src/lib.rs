@@ -1,8 +1,9 @@
-//! The assembled gateway: the parts of the lower crates put together, who may come in, and what changes while it runs.
+//! The assembled gateway: the parts of the lower crates put together, authentication, and changes
+//! of settings at run time.
 //!
-//! - [`Gateway`] is the assembled thing: store, path, auth, settings
-//! - [`Doorman`] checks tokens, creates and revokes them
-//! - [`listing`] is the catalogue as the faces show it
+//! - [`Gateway`] holds the store, the path, authentication and the settings
+//! - [`Authenticator`] checks, creates and revokes tokens
+//! - [`listing`] is the catalogue as the faces list it
 
 mod agent_env;
 mod announcement;
@@ -25,12 +26,12 @@ mod reference;
 mod skills;
 mod start_error;
 
-pub use auth::{Admitted, Doorman, Failed, NewToken, origin};
+pub use auth::{Admitted, Authenticator, FailedLogin, NewToken, origin};
 pub use channel_login::Credentials;
 pub use finding::{Finding, State};
 pub use gateway::Gateway;
 pub use home::{CONFIG_FILE, OWNER_TOKEN_FILE};
-pub use listening::Listening;
+pub use listening::ListenAddress;
 pub use listing::ToolListing;
 pub use one_off::Stores;
 pub use open::Options;

@@ -1,12 +1,12 @@
-//! Where the gateway listens.
+//! The address the gateway listens on.
 
 use std::net::IpAddr;
 
-/// Where the gateway listens, and how.
+/// The address the gateway listens on.
 #[derive(Debug, Clone, Copy)]
-pub struct Listening {
-    /// The address.
+pub struct ListenAddress {
+    /// IP address.
     pub address: IpAddr,
-    /// Whether it speaks TLS there.
+    /// Whether it serves TLS.
     pub tls: bool,
 }

@@ -9,15 +9,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One tool in a list.
+/// A tool in a list.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolListing {
-    /// The canonical name.
+    /// Canonical name.
     pub name: String,
-    /// The name as model APIs and MCP carry it.
+    /// Name used with model APIs and MCP.
     pub wire_name: String,
-    /// The family it belongs to.
+    /// Family the tool belongs to.
     pub family: String,
     /// `core`, `extra` or `channel`.
     pub group: String,
@@ -28,11 +28,11 @@ pub struct ToolListing {
     /// The JSON Schema of its result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// What it does to the world.
+    /// Effects of a call.
     pub effects: Vec<Effect>,
-    /// Where it does its work.
+    /// Where it runs.
     pub runs_on: String,
-    /// How many seconds a call may take at the most.
+    /// Longest duration of a call, in seconds.
     pub timeout_seconds: u64,
 }
 
@@ -58,7 +58,7 @@ impl From<&ToolSpec> for ToolListing {
     }
 }
 
-/// The tools of the small surface: everything else is found and called through them.
+/// Tools of the small surface: all other tools are found and called through them.
 const SMALL: [&str; 9] = [
     "capabilities_discover",
     "capability_details",
@@ -71,19 +71,19 @@ const SMALL: [&str; 9] = [
     "gateway_list_workspace",
 ];
 
-/// Which of the tools that a caller may call are listed.
+/// Selects the listed tools among those a caller may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Surface {
-    /// Discovery, artifacts and code.
+    /// Discovery, artifacts and code execution.
     Small,
     /// Every tool.
     All,
-    /// Those that a profile names.
+    /// Tools matching the patterns of a profile.
     Profile(Vec<Pattern>),
 }
 
 impl Surface {
-    /// The surface of that name, or the one that the settings say.
+    /// The surface of that name, or the default of the settings.
     pub fn named(settings: &Settings, name: Option<&str>) -> Result<Self, ToolError> {
         let profiles = &settings.mcp.profiles;
         let found = |name: &str| match name {
@@ -96,26 +96,23 @@ impl Surface {
                 let own = profiles.keys().map(String::as_str);
                 let known: Vec<&str> = ["small", "all"].into_iter().chain(own).collect();
                 let shown: String = name.chars().take(80).collect();
-                let message = format!(
-                    "there is no profile {shown:?}; there are {}",
-                    known.join(", ")
-                );
+                let message = format!("unknown profile {shown:?}; available: {}", known.join(", "));
                 ToolError::parameter("profile", message)
             }),
-            // A profile that the owner took away shows the least, not the most.
+            // A default profile that was removed shows the least, not the most.
             None => Ok(found(&settings.mcp.profile).unwrap_or(Self::Small)),
         }
     }
 
-    /// What a caller is shown, in a stable order: what some call of theirs would be allowed. A caller
-    /// that may not use the small surface is shown everything they may call.
+    /// The tools a caller is shown, in a stable order: those of which some call would be allowed. A
+    /// caller without access to `gateway_invoke` is shown every tool they may call.
     pub fn view<'a>(
         &'a self,
         path: &'a dyn Invoke,
         catalogue: &'a Catalogue,
         caller: &'a Caller,
     ) -> impl Iterator<Item = &'a ToolSpec> {
-        // For the main agent, or for one of those that the tool is restricted to.
+        // For the main agent, or any agent the tool is restricted to.
         let may = move |spec: &ToolSpec| {
             let named = spec.audience.agents.iter().flat_map(|agents| agents.iter());
             let named = named.filter_map(|agent| agent.to_string().parse::<AgentId>().ok());
@@ -142,7 +139,7 @@ impl Surface {
     }
 }
 
-/// What a caller may call, in a stable order.
+/// The tools a caller may use, in a stable order.
 pub fn for_caller(
     path: &dyn Invoke,
     catalogue: &Catalogue,
@@ -153,7 +150,7 @@ pub fn for_caller(
     shown.map(ToolListing::from).collect()
 }
 
-/// The names of each group.
+/// Tool names by group.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ToolGroups {
     core: Vec<String>,
@@ -161,20 +158,19 @@ pub struct ToolGroups {
     channel: Vec<String>,
 }
 
-/// Tools, with the names of each group beside them.
+/// Tools, and their names by group.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolList {
-    /// The names by group.
+    /// Names by group.
     groups: ToolGroups,
-    /// The tools.
     tools: Vec<ToolListing>,
-    /// Tools that work only in chats of a platform: a preview, since a call of them from here could not.
+    /// Tools that work only inside a chat of a messaging platform; listed for information.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     in_chats: Vec<ToolListing>,
 }
 
-/// The list with the names of each group beside it.
+/// Lists tools with their names by group.
 pub fn grouped(path: &dyn Invoke, caller: &Caller, surface: &Surface) -> ToolList {
     let catalogue = path.catalogue();
     let tools = for_caller(path, &catalogue, caller, surface);

@@ -1,32 +1,33 @@
-//! Links that log a browser in, once.
+//! One-time login links for browsers.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
-/// How long a link is good that nobody used.
+/// Lifetime of an unused link, in milliseconds.
 const LINK_MS: i64 = 3_600_000;
-/// How many links may wait.
+/// Unused links kept at once.
 const MAX_LINKS: usize = 32;
 
-/// Links that wait to be used, by the hash of their code, and until when they are good. How long it
-/// takes to find a hash says nothing about a code.
+/// Unused links by the hash of their code, with their expiry. Looking up a hash leaks no timing
+/// information about a code.
 #[derive(Default)]
-pub(crate) struct Links(Mutex<BTreeMap<[u8; 32], i64>>);
+pub(crate) struct LoginLinks(Mutex<BTreeMap<[u8; 32], i64>>);
 
-impl Links {
-    /// A code is good from now on, for one use.
+impl LoginLinks {
+    /// Adds a code, valid for one use.
     pub(crate) fn add(&self, code: &str, now: i64) {
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         links.retain(|_, until| *until > now);
+        // Removes an arbitrary one: the keys are hashes, and 32 open links are not ordinary use.
         if links.len() >= MAX_LINKS {
             links.pop_first();
         }
         links.insert(Sha256::digest(code).into(), now + LINK_MS);
     }
 
-    /// Uses a code up; whether it was good.
+    /// Redeems a code; returns whether it was valid.
     pub(crate) fn take(&self, code: &str, now: i64) -> bool {
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let until = links.remove(&<[u8; 32]>::from(Sha256::digest(code)));

@@ -1,4 +1,4 @@
-//! Calls that no JSON can make, such as an upload: they take the path like any other.
+//! Calls whose input is not JSON, such as uploads; they take the path like any other.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 use crate::auth::Admitted;
 use crate::gateway::Gateway;
 
-/// What a one-off call does to what is stored.
+/// How a one-off call changes the amount of stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stores {
-    /// It adds something, so it needs room.
+    /// Adds data, so it needs free space.
     More,
-    /// It only removes something, so it is allowed when storage is full.
+    /// Only removes data, so it is allowed when storage is full.
     Less,
 }
 
-type Work = dyn FnOnce(CallContext) -> BoxFuture<'static, Result<Outcome, ToolError>> + Send;
+type OneOffWork = dyn FnOnce(CallContext) -> BoxFuture<'static, Result<Outcome, ToolError>> + Send;
 
-/// A tool for one call, under the spec of one in the catalogue.
+/// A tool for a single call, with the spec of a tool in the catalogue.
 struct OneOff {
     spec: ToolSpec,
-    work: Mutex<Option<Box<Work>>>,
+    work: Mutex<Option<Box<OneOffWork>>>,
 }
 
 #[async_trait]
@@ -43,11 +43,11 @@ impl Tool for OneOff {
 }
 
 impl Gateway {
-    /// Does `work` as a call of `request.tool`: with the rights, rules, approvals, budget and audit of
-    /// that tool. The request's arguments are what rules and the owner see.
+    /// Runs `work` as a call of `request.tool`, with that tool's rights, rules, approvals, budget
+    /// and audit. Rules and the owner see the request's arguments.
     pub async fn invoke_once(
         &self,
-        asker: &Admitted,
+        admitted: &Admitted,
         request: CallRequest,
         stores: Stores,
         work: impl FnOnce(CallContext) -> BoxFuture<'static, Result<Outcome, ToolError>>
@@ -56,10 +56,11 @@ impl Gateway {
     ) -> Result<Outcome, ToolError> {
         let catalogue = self.path.catalogue();
         let tool = catalogue.resolve(&request.tool).ok_or_else(|| {
-            let message = format!("{} is switched off", request.tool);
+            let message = format!("{} is disabled", request.tool);
             ToolError::new(manyhands_core::ErrorCode::Unavailable, message)
         })?;
         let mut spec = tool.spec().clone();
+        // The arguments only describe the call to rules and the owner, so any object is valid.
         spec.input_schema = Arc::new(json!({ "type": "object" }));
         spec.frees = stores == Stores::Less;
         let tool = Arc::new(OneOff {
@@ -68,7 +69,7 @@ impl Gateway {
         });
         tokio::select! {
             biased;
-            refusal = self.doorman.lapsed(asker) => Err(refusal),
+            refusal = self.auth.lapsed(admitted) => Err(refusal),
             outcome = self.path.invoke_with(tool, request) => outcome,
         }
     }

@@ -1,4 +1,4 @@
-//! Opening a gateway: its parts are made here, each before those that use it.
+//! Opening a gateway: creates its parts, each before those that depend on it.
 
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
@@ -22,43 +22,43 @@ use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::Transfers;
 use manyhands_path::{Parts, Path};
 use manyhands_store::{AuditEntry, AuditKind, AuditStatus, Durability, Store, StoreError};
-use manyhands_tools::{Families, Finder, FinderParts, Scripts};
+use manyhands_tools::{BuiltinTools, Finder, FinderParts, Scripts};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_env;
-use crate::auth::Doorman;
+use crate::auth::Authenticator;
 use crate::folders::keep_apart;
 use crate::gateway::Gateway;
 use crate::home::{self, CONFIG_FILE};
-use crate::login_links::Links;
+use crate::login_links::LoginLinks;
 use crate::reconfigure::{quotas, rules};
 use crate::start_error::StartError;
 
-/// How many connections there may be that have not shown a valid token, in total and of one address.
-/// Well below the 1,024 descriptors that a process usually has.
+/// Unauthenticated connections, in total and per address. Well below the usual limit of 1,024 file
+/// descriptors of a process.
 const UNKNOWN_CONNECTIONS: (usize, usize) = (512, 256);
-/// How many of them may be sockets: each may send a whole frame before it has to show a token.
+/// Unauthenticated sockets: each may send one whole frame before it presents a token.
 const UNKNOWN_SOCKETS: (usize, usize) = (128, 96);
 
-/// What a gateway is opened with.
+/// Options for opening a gateway.
 pub struct Options {
-    /// Where everything is kept.
+    /// Home folder.
     pub home: PathBuf,
-    /// Time.
+    /// Clock.
     pub clock: Arc<dyn Clock>,
     /// Ids and randomness.
     pub ids: Ids,
-    /// The vault's passphrase, when it has one.
+    /// Passphrase of the vault, if it has one.
     pub passphrase: Option<Secret>,
-    /// The environment the gateway was started in; tools see only what is named to them.
+    /// Environment of the gateway process; tools see only the variables named for them.
     pub environment: BTreeMap<String, String>,
-    /// Where word vectors for discovery are, unless the settings say so.
+    /// Word vectors for discovery, unless set in the settings.
     pub vectors: Option<PathBuf>,
 }
 
 impl Gateway {
-    /// Opens a home, creating what is not there yet.
+    /// Opens a home, creating what is missing.
     pub async fn open(options: Options) -> Result<Arc<Self>, StartError> {
         let Options {
             home,
@@ -73,17 +73,19 @@ impl Gateway {
         config.create()?;
         let (settings, _) = config.load()?;
         store.limit(quotas(&settings));
-        let doorman = Doorman::open(
+        let auth = Authenticator::open(
             store.tokens().clone(),
             clock.clone(),
             ids.clone(),
             settings.limits.failed_logins,
         )
         .await?;
-        let owner_token = home::owner_token(&home, &doorman, &*clock).await?;
+        let owner_token = home::owner_token(&home, &auth, &*clock).await?;
+        // Before any folder is opened: a folder inside the home would expose tokens and keys to
+        // tools.
         let live = LiveSettings::new(settings.clone());
         keep_apart(&home, &settings)?;
-        trust_own(settings.egress.ca_file.as_deref())?;
+        trust_owner_certificates(settings.egress.ca_file.as_deref())?;
         let host_failed = |source| StartError::Host { source };
         let artifacts = store.artifacts().clone();
         let redactor = Arc::new(ArcSwap::from_pointee(Redactor::new(&[])));
@@ -117,6 +119,7 @@ impl Gateway {
         });
         let servers = servers.await?;
         let workspace = Workspace::new(&store, clock.clone(), live.clone());
+        // Agents are created last because they use the path; parts that need them get this cell.
         let minds: Arc<OnceLock<Minds>> = Arc::default();
         let spawned_agents = Arc::new(SpawnedAgents::open(&store).await?);
         let model_registry = ModelRegistry::open(
@@ -149,6 +152,8 @@ impl Gateway {
         });
         let artifacts = ArtifactStore::new(&store, live.clone(), redactor.clone(), clock.clone());
         let resources = Resources::new(store.collections().clone(), live.clone(), redactor.clone());
+        // The path needs the catalogue and its tools need the path, so they get a weak cell that is
+        // set below; weak, so that the gateway can be dropped.
         let late_path: Arc<OnceLock<Weak<Path>>> = Arc::default();
         let finder = Finder::new(FinderParts {
             catalogue: catalogue.clone(),
@@ -170,7 +175,7 @@ impl Gateway {
         };
         let people = People::new(host.state().jail(), clock.clone(), ids.clone());
         if let Err(error) = people.contacts.prepare() {
-            tracing::warn!(%error, "the files of contacts could not be created");
+            tracing::warn!(event = "contact_files_failed", %error, "failed to create contact files");
         }
         let chats = Chats::open(ChatsParts {
             store: &store,
@@ -185,7 +190,7 @@ impl Gateway {
         });
         let chats = chats.await?;
         cron.delivers_by(chats.carry_for(&people));
-        let families = Families {
+        let builtin = BuiltinTools {
             minds: minds.clone(),
             blobs: store.blobs().clone(),
             post,
@@ -205,8 +210,8 @@ impl Gateway {
             host,
             ids: ids.clone(),
         };
-        catalogue.store(Arc::new(families.catalogue(&live)));
-        let rules = rules(&settings, &families.post.spawned_agents)
+        catalogue.store(Arc::new(builtin.catalogue(&live)));
+        let rules = rules(&settings, &builtin.post.spawned_agents)
             .map_err(|e| StartError::Policy(e.to_string()))?;
         let path = Path::new(Parts {
             catalogue: catalogue.clone(),
@@ -224,11 +229,11 @@ impl Gateway {
         let gateway = Arc::new(Self {
             store,
             path,
-            doorman,
+            auth,
             settings: live,
             clock,
             ids,
-            families,
+            builtin,
             nodes,
             servers,
             guests: Guests::default(),
@@ -240,23 +245,24 @@ impl Gateway {
             config,
             listening: OnceLock::new(),
             stopping,
-            links: Links::default(),
+            links: LoginLinks::default(),
             findings: Mutex::default(),
             lobby: Lobby::new(UNKNOWN_CONNECTIONS.0, UNKNOWN_CONNECTIONS.1),
             socket_lobby: Lobby::new(UNKNOWN_SOCKETS.0, UNKNOWN_SOCKETS.1),
         });
+        // From here on secrets are redacted, so nothing may be logged or returned before.
         gateway.learn_secrets().await?;
-        gateway.teach_of_logins();
+        gateway.redact_new_logins();
         gateway.close_interrupted_calls().await?;
-        let (model_registry, workspace) = (&gateway.model_registry, &gateway.families.workspace);
+        let (model_registry, workspace) = (&gateway.model_registry, &gateway.builtin.workspace);
         let minds = agent_env::minds(&gateway, model_registry.clone(), workspace.clone());
         let _ = gateway.minds.set(minds); // set here and nowhere else
         gateway.servers.take_over(&gateway.settings).await;
         Ok(gateway)
     }
 
-    /// Tokens that come while it runs are cut out of results like any other secret.
-    fn teach_of_logins(self: &Arc<Self>) {
+    /// Adds tokens obtained while running to the redactor.
+    fn redact_new_logins(self: &Arc<Self>) {
         let gateway = Arc::downgrade(self);
         self.servers.oauth().teaches(Box::new(move || {
             let gateway = gateway.upgrade();
@@ -265,16 +271,16 @@ impl Gateway {
                     Some(gateway) => Some(gateway.learn_secrets().await),
                     None => None,
                 } {
-                    tracing::error!(%error, "a new token could not be told to the redactor");
+                    tracing::error!(event = "redactor_update_failed", %error, "failed to add a new token to the redactor");
                 }
             })
         }));
     }
 
-    /// Calls that a crash cut off are closed in the audit as what they are: of unknown outcome.
+    /// Closes calls interrupted by a crash in the audit log, with unknown outcome.
     async fn close_interrupted_calls(&self) -> Result<(), StoreError> {
         for begun in self.store.audit().unfinished().await? {
-            tracing::warn!(tool = begun.entry.tool, call = ?begun.entry.call, "a call was cut off by a crash; its outcome is not known");
+            tracing::warn!(event = "call_interrupted", tool = begun.entry.tool, call = ?begun.entry.call, "call interrupted by a crash; its outcome is unknown");
             let entry = AuditEntry {
                 at: self.clock.now(),
                 kind: AuditKind::Finished,
@@ -288,8 +294,8 @@ impl Gateway {
     }
 }
 
-/// Trusts the certificates that the owner names, before anything is asked over TLS.
-fn trust_own(path: Option<&FilePath>) -> Result<(), StartError> {
+/// Trusts the owner's certificates; must run before the first TLS connection.
+fn trust_owner_certificates(path: Option<&FilePath>) -> Result<(), StartError> {
     let Some(path) = path else {
         return Ok(());
     };

@@ -1,8 +1,8 @@
-//! Providers of models, added by the name of their maker and removed again.
+//! Model providers, added from presets and removed again.
 //!
-//! Where a key is sent is decided on this machine: by the program, or by `models.makers` in the
-//! file. Whoever asks from afar says a name, and never an address. The key goes into the vault and the rest
-//! into config.toml, both or neither.
+//! Where an API key is sent is decided on this machine: by the program's presets, or by
+//! `models.makers` in the settings file. A remote caller chooses a preset by name and never an
+//! address. The key goes into the vault and the rest into config.toml: both or neither.
 
 use std::sync::Arc;
 
@@ -16,69 +16,69 @@ use crate::folders::keep_roots_apart;
 use crate::gateway::Gateway;
 use crate::reconfigure::{config_refusal, rules};
 
-/// A shorter key could not be told from other text, and so not be cut out of results.
+/// A shorter key could match ordinary text, so it could not be redacted safely.
 const MIN_KEY: usize = 8;
-/// Longer than any maker's.
+/// Longer than the keys of any provider.
 const MAX_KEY: usize = 4_096;
 
-/// Whether the model becomes the one that is used unless said.
+/// Whether a model becomes the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsDefault {
-    /// It does.
+    /// Yes.
     Yes,
-    /// Only where there is none yet.
+    /// Only if there is no default yet.
     IfNone,
-    /// It does not.
+    /// No.
     No,
 }
 
-/// Somebody to be added.
-pub struct Wanted {
-    /// The maker's name.
+/// A provider to add.
+pub struct NewProvider {
+    /// Name of the preset.
     pub maker: String,
-    /// The model, as the maker calls it.
+    /// Model id at the provider.
     pub model: Option<String>,
-    /// Its key.
+    /// API key.
     pub key: Option<Secret>,
     /// Whether the model becomes the default.
     pub default: AsDefault,
 }
 
-/// What became of a key.
+/// What happened to the API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyFate {
-    /// It was put into the vault.
+    /// It was stored in the vault.
     Stored,
-    /// The vault had one, which stays.
+    /// The existing key was kept.
     Kept,
-    /// None is needed.
+    /// No key is needed.
     None,
 }
 
-/// Somebody who was added.
-pub struct Added {
-    /// The name of the provider.
+/// A provider that was added.
+pub struct AddedProvider {
+    /// Its name.
     pub provider: String,
-    /// The model that was chosen.
+    /// The chosen model.
     pub model: Option<ModelId>,
-    /// What became of its key.
+    /// What happened to the API key.
     pub key: KeyFate,
 }
 
-/// Somebody who was removed.
-pub struct Removed {
-    /// Whether the key went too.
+/// A provider that was removed.
+pub struct RemovedProvider {
+    /// Whether its key was removed too.
     pub key: bool,
 }
 
 impl Gateway {
-    /// Adds a maker as a provider, or mends one that is there: a new key, another default. It goes to its
-    /// end whoever stops listening.
+    /// Adds a provider, or updates an existing one with a new key or default. Runs to completion
+    /// even if the caller stops waiting.
     pub async fn add_provider(
         self: &Arc<Self>,
         caller: &Caller,
-        wanted: Wanted,
-    ) -> Result<Added, ToolError> {
+        wanted: NewProvider,
+    ) -> Result<AddedProvider, ToolError> {
         let (gateway, caller) = (self.clone(), caller.clone());
         let adding = tokio::spawn(async move { gateway.adding(&caller, wanted).await });
         adding
@@ -86,34 +86,39 @@ impl Gateway {
             .map_err(|e| ToolError::internal(e.to_string()))?
     }
 
-    async fn adding(&self, caller: &Caller, wanted: Wanted) -> Result<Added, ToolError> {
+    async fn adding(
+        &self,
+        caller: &Caller,
+        wanted: NewProvider,
+    ) -> Result<AddedProvider, ToolError> {
+        // One change at a time: each reads the vault and the file, then writes both.
         let _turn = self.model_registry.changing.lock().await;
         let maker = named(&self.settings.current().models, &wanted.maker)?;
         let model = maker.model(wanted.model.as_deref());
         let model = model.map_err(|e| ToolError::parameter("model", e.to_string()))?;
         if model.is_none() && wanted.default == AsDefault::Yes {
-            let message = format!("{} has no usual model; say which one", maker.title);
+            let message = format!("{} has no default model; name one", maker.title);
             return Err(ToolError::parameter("model", message));
         }
         let vault = self.store.vault();
         let before = vault.get(&maker.id).await?;
         let key = match (&wanted.key, maker.needs_key) {
             (Some(_), false) => {
-                let message = format!("{} takes no key", maker.title);
-                return Err(ToolError::parameter("key", message).hint("leave the key out"));
+                let message = format!("{} does not use an API key", maker.title);
+                return Err(ToolError::parameter("key", message).hint("omit the key"));
             }
             (Some(key), true) => {
                 check_key(key)?;
                 KeyFate::Stored
             }
             (None, true) if before.is_none() => {
-                let message = format!("{} wants a key, and the vault has none", maker.title);
+                let message = format!("{} needs an API key, and the vault has none", maker.title);
                 return Err(ToolError::parameter("key", message));
             }
             (None, true) => KeyFate::Kept,
             (None, false) => KeyFate::None,
         };
-        // The key first: from here on it is cut out of everything that is said.
+        // The key first: from here on it is redacted everywhere.
         if let Some(key) = &wanted.key {
             vault.set(&maker.id, key).await?;
         }
@@ -124,21 +129,21 @@ impl Gateway {
             }
             return Err(error);
         }
-        self.chats().take_over().await; // an account may have waited for the key
+        self.chats().take_over().await; // transcription may have waited for the key
         let about = match &model {
             Some(model) => format!("{} {model}", maker.id),
             None => maker.id.clone(),
         };
         let noted = self.note(caller, "model.add", &about).await;
         noted?;
-        Ok(Added {
+        Ok(AddedProvider {
             provider: maker.id,
             model,
             key,
         })
     }
 
-    /// Tells the redactor of the new key, then writes.
+    /// Adds the new key to the redactor, then writes.
     async fn learned(
         &self,
         then: impl Future<Output = Result<(), ToolError>>,
@@ -147,7 +152,7 @@ impl Gateway {
         then.await
     }
 
-    /// What the vault had before, so that a failure leaves no trace.
+    /// Restores the previous vault entry, so that a failed change leaves no trace.
     async fn put_back(&self, name: &str, before: Option<&Secret>) {
         let vault = self.store.vault();
         let put = match before {
@@ -159,7 +164,7 @@ impl Gateway {
             wrong => wrong,
         };
         if let Err(error) = put {
-            tracing::error!(%error, "the vault's entry {name} could not be put back as it was");
+            tracing::error!(event = "vault_rollback_failed", entry = name, %error, "failed to restore a vault entry after a failed change");
         }
     }
 
@@ -174,13 +179,13 @@ impl Gateway {
             .map(drop)
     }
 
-    /// Takes a provider out of the settings, and its key out of the vault where it is its maker's and
-    /// nothing else uses it.
+    /// Removes a provider from the settings, and its key from the vault if it came from the preset
+    /// and nothing else uses it.
     pub async fn remove_provider(
         self: &Arc<Self>,
         caller: &Caller,
         name: &str,
-    ) -> Result<Removed, ToolError> {
+    ) -> Result<RemovedProvider, ToolError> {
         let (gateway, caller, name) = (self.clone(), caller.clone(), name.to_owned());
         let removing = tokio::spawn(async move { gateway.removing(&caller, name).await });
         removing
@@ -188,7 +193,8 @@ impl Gateway {
             .map_err(|e| ToolError::internal(e.to_string()))?
     }
 
-    async fn removing(&self, caller: &Caller, name: String) -> Result<Removed, ToolError> {
+    async fn removing(&self, caller: &Caller, name: String) -> Result<RemovedProvider, ToolError> {
+        // One change at a time: each reads the vault and the file, then writes both.
         let _turn = self.model_registry.changing.lock().await;
         let (told, heard) = std::sync::mpsc::sync_channel(1);
         let provider = name.clone();
@@ -196,18 +202,18 @@ impl Gateway {
             .amend_models(move |settings| {
                 let models = &settings.models;
                 let found = models.providers.get(&provider).ok_or_else(|| {
-                    ToolError::not_found(format!("there is no provider {provider:?}"))
+                    ToolError::not_found(format!("unknown provider {provider:?}"))
                 })?;
                 let users = users(settings, &provider);
                 if !users.is_empty() {
                     let message = format!("{provider} is still used by {}", users.join(", "));
                     return Err(ToolError::new(ErrorCode::Conflict, message).hint(
-                        "set these to another model first, with `manyhands config set`, or take them out",
+                        "set these to another model first with `manyhands config set`, or remove them",
                     ));
                 }
                 let maker = ProviderPreset::named(models, &provider);
                 let own = maker.filter(|maker| maker.standing(Some(found)) == PresetStatus::Set);
-                // Room for the one that is ever sent.
+                // The channel has room for the only value ever sent.
                 let _ = told.send(own.and_then(|maker| maker.key()));
                 Ok(vec![Edit {
                     path: provider_path(&provider),
@@ -226,10 +232,10 @@ impl Gateway {
         }
         let noted = self.note(caller, "model.remove", &name).await;
         noted?;
-        Ok(Removed { key: gone })
+        Ok(RemovedProvider { key: gone })
     }
 
-    /// Changes the file by what `decide` makes of it, and takes it over. What could not be taken over is
+    /// Edits config.toml as `decide` says and applies it. Settings that could not be applied are
     /// not written.
     async fn amend_models(
         &self,
@@ -242,9 +248,9 @@ impl Gateway {
                 let broken = |why: String| {
                     ToolError::new(
                         ErrorCode::Conflict,
-                        format!("config.toml has other changes that cannot be taken over: {why}"),
+                        format!("config.toml has other changes that cannot be applied: {why}"),
                     )
-                    .hint("mend config.toml on the gateway's machine first")
+                    .hint("fix config.toml on the gateway's machine first")
                 };
                 keep_roots_apart(&home, settings).map_err(|e| broken(e.to_string()))?;
                 rules(settings, &spawned_agents).map_err(broken)?;
@@ -254,46 +260,47 @@ impl Gateway {
         let written = written
             .await
             .map_err(|e| ToolError::internal(e.to_string()))?;
-        let (settings, _) = written.map_err(|e| unwritten(&e))??;
+        let (settings, _) = written.map_err(|e| config_write_error(&e))??;
         self.take_over(settings.clone())?;
         Ok(settings)
     }
 }
 
-/// The maker of that name. What was said instead is not repeated: it may be a key in the wrong place.
+/// The preset of that name. An unknown name is not repeated in the error: it may be a key in the
+/// wrong field.
 fn named(models: &ModelSettings, name: &str) -> Result<ProviderPreset, ToolError> {
     ProviderPreset::named(models, name).ok_or_else(|| {
         let all = ProviderPreset::all(models);
         let all: Vec<&str> = all.iter().map(|maker| maker.id.as_str()).collect();
-        ToolError::parameter("maker", "there is none of that name").hint(format!(
-            "there are {}; others are written into config.toml, under [models.makers] or [models.providers]",
+        ToolError::parameter("maker", "unknown provider").hint(format!(
+            "available: {}; configure others in config.toml under [models.makers] or [models.providers]",
             all.join(", ")
         ))
     })
 }
 
-/// Refuses what cannot be a key, without repeating it.
+/// Rejects text that cannot be a key, without repeating it.
 fn check_key(key: &Secret) -> Result<(), ToolError> {
     let text = key.expose();
     let flaw = if text.is_empty() {
-        "is empty"
+        "must not be empty"
     } else if text.len() > MAX_KEY {
-        "is longer than any key: over 4096 characters"
+        "is too long: longer than 4096 characters"
     } else if text.contains(char::is_whitespace) {
-        "has white space in it; paste the key alone"
+        "contains white space; paste only the key"
     } else if text.contains(char::is_control) {
-        "has control characters in it"
+        "contains control characters"
     } else if !text.is_ascii() {
-        "has characters in it that no key has"
+        "contains characters that are not ASCII"
     } else if text.len() < MIN_KEY {
-        "is shorter than any key: under 8 characters"
+        "is too short: shorter than 8 characters"
     } else {
         return Ok(());
     };
-    Err(ToolError::parameter("key", flaw).hint("paste it again, as its maker shows it"))
+    Err(ToolError::parameter("key", flaw).hint("paste it again exactly as the provider shows it"))
 }
 
-/// What is to change in the file so that it has `maker`.
+/// The edits that add a provider to the settings.
 fn additions(
     settings: &Settings,
     maker: &ProviderPreset,
@@ -302,13 +309,13 @@ fn additions(
 ) -> Result<Vec<Edit>, ToolError> {
     let models = &settings.models;
     let path = provider_path(&maker.id);
-    // The file may have changed since it was last taken over; an address is the file's word.
+    // The file may have changed since it was loaded, and it decides the address the key is sent to.
     if ProviderPreset::named(models, &maker.id).as_ref() != Some(maker) {
         let message = format!(
-            "what config.toml says of the maker {} has just changed",
+            "the settings of {} in config.toml have just changed",
             maker.id
         );
-        return Err(ToolError::new(ErrorCode::Conflict, message).hint("try again"));
+        return Err(ToolError::new(ErrorCode::Conflict, message).hint("retry"));
     }
     let mut edits = Vec::new();
     match maker.standing(models.providers.get(&maker.id)) {
@@ -323,11 +330,11 @@ fn additions(
         PresetStatus::Set => {}
         PresetStatus::Different(how) => {
             let message = format!(
-                "config.toml has another provider called {}: {how}; it is left as it is",
+                "config.toml already has a different provider named {}: {how}; nothing was changed",
                 maker.id
             );
             let hint = format!(
-                "remove it with `manyhands models remove {0}` or rename models.providers.{0} in config.toml, and add {0} again",
+                "remove it with `manyhands models remove {0}` or rename models.providers.{0} in config.toml, then add {0} again",
                 maker.id
             );
             return Err(ToolError::new(ErrorCode::Conflict, message).hint(hint));
@@ -347,7 +354,7 @@ fn additions(
     Ok(edits)
 }
 
-/// What stands in the file for a maker: no more than has to be said.
+/// The settings of a provider, without defaults.
 fn entry(maker: &ProviderPreset) -> Value {
     let mut value = json!({ "kind": maker.kind });
     if let Some(address) = &maker.base_url {
@@ -364,7 +371,7 @@ fn provider_path(name: &str) -> KeyPath {
     models.join("providers").join(name)
 }
 
-/// The settings that name a provider.
+/// The settings that refer to a provider.
 fn users(settings: &Settings, provider: &str) -> Vec<String> {
     let of = |model: &String| {
         let model = model.parse::<ModelId>();
@@ -389,7 +396,7 @@ fn users(settings: &Settings, provider: &str) -> Vec<String> {
     users
 }
 
-/// Whether a text stands anywhere in a value.
+/// Whether a string occurs anywhere in a value.
 fn mentions(value: &Value, text: &str) -> bool {
     match value {
         Value::String(held) => held == text,
@@ -399,10 +406,10 @@ fn mentions(value: &Value, text: &str) -> bool {
     }
 }
 
-fn unwritten(error: &ConfigError) -> ToolError {
+fn config_write_error(error: &ConfigError) -> ToolError {
     match error {
         ConfigError::Invalid { .. } => ToolError::new(ErrorCode::Conflict, error.to_string())
-            .hint("mend config.toml on the gateway's machine first"),
+            .hint("fix config.toml on the gateway's machine first"),
         ConfigError::Io { .. } => ToolError::new(ErrorCode::Failed, error.to_string())
             .hint("make config.toml and its folder writable for the gateway; nothing was changed"),
         other => config_refusal(other),
@@ -420,9 +427,9 @@ mod tests {
             ("Bearer sk-12345678", "white space"),
             ("sk-12345678\n", "white space"),
             ("sk-\u{1b}12345678", "control"),
-            ("sk-12345678ü", "characters"),
-            ("sk-1234", "shorter"),
-            (&"x".repeat(4_097), "longer"),
+            ("sk-12345678ü", "ASCII"),
+            ("sk-1234", "too short"),
+            (&"x".repeat(4_097), "too long"),
         ] {
             let error = check_key(&Secret::new(bad)).unwrap_err();
             assert_eq!(error.code, ErrorCode::InvalidArguments);

@@ -1,4 +1,5 @@
-//! New settings: written into config.toml or found there, and taken over by everything that they concern.
+//! Changes of settings: written to config.toml or found there, and applied to every part they
+//! concern.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,12 +14,9 @@ use serde_json::Value;
 use crate::folders::keep_roots_apart;
 use crate::gateway::Gateway;
 
-/// What decisions are made from: the owner's rules and those of agents. A spawned agent is bound by the
-/// rules and the mode of the agent that it goes back to.
-pub fn rules(
-    settings: &Settings,
-    spawned_agents: &Arc<SpawnedAgents>,
-) -> Result<Authorizer, String> {
+/// The rules decisions are made from: the owner's and those of agents. A spawned agent is bound by
+/// the rules and the mode of the configured agent it descends from.
+pub fn rules(settings: &Settings, spawned_agents: &Arc<SpawnedAgents>) -> Result<Authorizer, String> {
     let own = settings.agents.iter();
     let own: BTreeMap<AgentId, AgentRules> = own
         .map(|(agent, said)| {
@@ -37,7 +35,7 @@ pub fn rules(
     Authorizer::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
 }
 
-/// How much may be stored.
+/// The storage quotas.
 pub fn quotas(settings: &Settings) -> Quotas {
     let limits = &settings.limits;
     Quotas {
@@ -48,7 +46,7 @@ pub fn quotas(settings: &Settings) -> Quotas {
 }
 
 impl Gateway {
-    /// Sets one value in config.toml and takes it over; answers with the keys that need a restart.
+    /// Sets a value in config.toml and applies it; returns the keys that need a restart.
     pub async fn set_config(
         &self,
         caller: &Caller,
@@ -59,8 +57,8 @@ impl Gateway {
         self.set_local(caller, path, Some(value)).await
     }
 
-    /// Takes one value out of config.toml, so that its default holds again; answers with the keys that
-    /// need a restart.
+    /// Removes a value from config.toml, so that its default applies; returns the keys that need a
+    /// restart.
     pub async fn unset_config(
         &self,
         caller: &Caller,
@@ -70,7 +68,8 @@ impl Gateway {
         self.set_local(caller, path, None).await
     }
 
-    /// The same for what only this machine decides, once that was seen to; nothing takes a value out.
+    /// Sets a value, including local-only keys, which the caller must have checked; `None` removes
+    /// it.
     pub async fn set_local(
         &self,
         caller: &Caller,
@@ -91,7 +90,7 @@ impl Gateway {
         Ok(changes.needs_restart)
     }
 
-    /// Reads config.toml and takes over what has changed there, without waiting for its turn to be looked at.
+    /// Reads config.toml and applies its changes without waiting for the file watcher.
     pub async fn reload_config(&self, caller: &Caller) -> Result<Changes, ToolError> {
         let file = self.config.clone();
         let (settings, _) = tokio::task::spawn_blocking(move || file.load())
@@ -100,7 +99,7 @@ impl Gateway {
             .map_err(|e| config_refusal(&e))?;
         let changes = self.take_over(settings)?;
         if changes.keys.iter().any(of_servers) {
-            self.servers.take_over(&self.settings).await; // so that their tools are there
+            self.servers.take_over(&self.settings).await; // awaited, so that new tools are listed when this returns
         }
         if !changes.is_empty() {
             self.note(caller, "config.reload", &changes.keys.join(" "))
@@ -109,26 +108,28 @@ impl Gateway {
         Ok(changes)
     }
 
-    /// Takes new settings over; what needs a restart is told, and waits for one.
+    /// Applies new settings. Changes that need a restart are reported and stay pending.
     pub fn take_over(&self, settings: Settings) -> Result<Changes, ToolError> {
         keep_roots_apart(self.home(), &settings)
             .map_err(|e| ToolError::parameter("tools.read_file.roots", e.to_string()))?;
         let changes = diff(&self.settings.current(), &settings);
-        let rules = rules(&settings, &self.families.post.spawned_agents)
+        let rules = rules(&settings, &self.builtin.post.spawned_agents)
             .map_err(|e| ToolError::parameter("policy.rules", e))?;
+        // Everything that can fail comes before this line, so that settings are applied fully or
+        // not at all.
         self.path.reconfigure(settings.limits.clone(), rules);
         self.store.limit(quotas(&settings));
         self.settings.replace(settings);
         if changes.keys.iter().any(|key| key.starts_with("tools.")) {
-            let built_in = self.families.catalogue(&self.settings);
+            let built_in = self.builtin.catalogue(&self.settings);
             self.catalogue.rcu(|all| all.with_built_in(&built_in));
             self.nodes.note_change();
         }
         let of_rules = |key: &String| key.starts_with("policy.") || key.starts_with("agents.");
         if changes.keys.iter().any(of_rules) {
-            self.nodes.note_change(); // lists show what would be allowed
+            self.nodes.note_change(); // lists depend on what is allowed
         }
-        self.families.web.reconfigure();
+        self.builtin.web.reconfigure();
         self.cron().look();
         let of_chats = |key: &String| {
             ["channels", "egress", "public_url"]
@@ -147,25 +148,26 @@ impl Gateway {
             tokio::spawn(async move { servers.take_over(&settings).await });
         }
         if !changes.is_empty() {
-            tracing::info!(keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
+            tracing::info!(event = "settings_changed", keys = ?changes.keys, needs_restart = ?changes.needs_restart, "settings changed");
         }
         Ok(changes)
     }
 }
 
-/// Whether a key is about MCP servers.
+/// Whether a key concerns MCP servers.
 fn of_servers(key: impl AsRef<str>) -> bool {
     let key = key.as_ref();
     key == "mcpServers" || key.starts_with("mcpServers.")
 }
 
-/// Refuses what only this machine decides.
+/// Rejects keys that may only be set on the gateway's machine.
 fn may_set(path: &str) -> Result<(), ToolError> {
     if !manyhands_config::is_local(path) {
         return Ok(());
     }
-    let message =
-        format!("{path} names programs or files of the gateway's machine, and is set there only");
+    let message = format!(
+        "{path} refers to programs or files of the gateway's machine and can only be set there"
+    );
     Err(ToolError::new(ErrorCode::Forbidden, message)
         .hint("edit config.toml on that machine, or run `manyhands config set` there"))
 }

@@ -1,4 +1,4 @@
-//! The tool reference: a page of Markdown made from a listing.
+//! The tool reference: a Markdown page generated from a listing.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::listing::ToolListing;
 
-/// Every tool with its parameters and result, from the doc comments beside the code.
+/// Describes every tool with its parameters and result, from the doc comments beside the code.
 pub fn reference(tools: &[ToolListing]) -> String {
     let mut page = String::from(
         "# Tools\n\nGenerated from the catalogue by `manyhands tools --markdown`. Fields of objects are named by their path: `job.schedule.kind`, `rows[].key`.\n\
@@ -22,7 +22,7 @@ pub fn reference(tools: &[ToolListing]) -> String {
 
 fn describe(page: &mut String, spec: &ToolListing) {
     let effects: Vec<&str> = spec.effects.iter().copied().map(Effect::word).collect();
-    // The tools of a node have its name in front, whichever it is.
+    // Tool names of a node start with its id, which varies.
     let name = match spec.runs_on.strip_prefix("node ") {
         Some(node) => spec.name.replacen(node, "{nodeId}", 1),
         None => spec.name.clone(),
@@ -65,10 +65,11 @@ fn table(page: &mut String, title: &str, root: &Value, schema: &Value) {
     );
 }
 
-/// How deep parameters are shown; recursive schemas have no end.
+/// Depth to which parameters are shown; recursive schemas have no end.
 const MAX_DEPTH: usize = 5;
 
-/// The fields of an object, those of objects within it after their own: `job.schedule.kind`, `rows[].key`.
+/// The fields of an object, each followed by those of nested objects: `job.schedule.kind`,
+/// `rows[].key`.
 struct Fields<'a> {
     root: &'a Value,
     rows: String,
@@ -114,14 +115,13 @@ impl Fields<'_> {
     }
 }
 
-/// The schema that is meant, where another is referred to. What stands beside the reference (a description of its
-/// own) is for the reader of that place only, so a description there goes first.
+/// Resolves a `$ref`. Keywords beside the reference are ignored.
 fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let target = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
     target.and_then(|at| root.pointer(at)).unwrap_or(schema)
 }
 
-/// The shapes a value may have, without null: it stands for a value that is left out.
+/// The alternatives of a schema without null, which stands for an omitted value.
 fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
     let all = ["anyOf", "oneOf"]
         .into_iter()
@@ -129,7 +129,7 @@ fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
     all.flatten().filter(|shape| shape["type"] != "null")
 }
 
-/// The field by which a shape is told from others, and its value.
+/// The field that tells a variant from others, and its value.
 fn constant(shape: &Value) -> Option<(&String, &Value)> {
     let fields = shape["properties"].as_object()?;
     fields

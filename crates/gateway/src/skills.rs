@@ -1,4 +1,4 @@
-//! The skills of an agent as the owner and clients see them, and switching them on and off.
+//! The skills of an agent as the owner and clients see them, and enabling or disabling them.
 
 use manyhands_agent_services::skills::{ResolvedSkill, look};
 use manyhands_config::KeyPath;
@@ -9,12 +9,8 @@ use serde_json::json;
 use crate::gateway::Gateway;
 
 impl Gateway {
-    /// Every skill of an agent, for whoever may read the files of workspaces.
-    async fn skills(
-        &self,
-        caller: &Caller,
-        agent: &AgentId,
-    ) -> Result<Vec<ResolvedSkill>, ToolError> {
+    /// All skills of an agent. The caller needs the right to read workspace files.
+    async fn skills(&self, caller: &Caller, agent: &AgentId) -> Result<Vec<ResolvedSkill>, ToolError> {
         self.minds().agent(agent)?;
         if let Some(reads) = self.path.catalogue().resolve("gsv__ReadFile") {
             let spec = reads.spec();
@@ -26,7 +22,7 @@ impl Gateway {
         Ok(look(self.workspace(), agent, &settings.skills, &nodes).await)
     }
 
-    /// The skills of an agent and the machines, as they stand now.
+    /// The current skills of an agent, and the nodes they may run on.
     pub async fn skills_status(
         &self,
         caller: &Caller,
@@ -46,7 +42,7 @@ impl Gateway {
         })
     }
 
-    /// One skill, by its name or its folder.
+    /// A skill by its name or folder.
     pub async fn skill(
         &self,
         caller: &Caller,
@@ -58,12 +54,12 @@ impl Gateway {
         let at = by_name.or_else(|| all.iter().position(|seen| seen.folder == name));
         at.map(|at| all.swap_remove(at)).ok_or_else(|| {
             ToolError::not_found(format!("{agent} has no skill {name:?}"))
-                .hint("`manyhands skills list` shows what there is")
+                .hint("`manyhands skills list` shows the available ones")
         })
     }
 
-    /// Switches a skill on or off for every agent: under the key that speaks of it already, else
-    /// under its name.
+    /// Enables or disables a skill for every agent: under the settings key that already refers to
+    /// it, or under its name.
     pub async fn switch_skill(
         &self,
         caller: &Caller,
@@ -83,7 +79,12 @@ impl Gateway {
             None => [&seen.status.name, &seen.folder]
                 .into_iter()
                 .find(can_be_written)
-                .ok_or_else(|| ToolError::parameter("name", "holds signs that no setting can"))?,
+                .ok_or_else(|| {
+                    ToolError::parameter(
+                        "name",
+                        "contains characters that cannot be part of a settings key",
+                    )
+                })?,
         };
         let path = ["skills", "entries", key, "enabled"];
         let path = path

@@ -1,4 +1,4 @@
-//! Why a gateway did not start.
+//! Errors that prevent a gateway from starting.
 
 use std::path::PathBuf;
 
@@ -9,42 +9,42 @@ use manyhands_store::StoreError;
 /// Why a gateway did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The settings are wrong.
+    /// The settings are invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The store did not open.
+    /// The store could not be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A private file of the home is not there or not private.
+    /// A private file in the home is missing or not private.
     #[error(transparent)]
     Private(#[from] PrivateFileError),
-    /// The owner's token file holds something else.
-    #[error("{} does not hold a token; remove it and start again to get a new one", .path.display())]
+    /// The owner's token file does not contain a token.
+    #[error("{} does not contain a token; remove it and restart to create a new one", .path.display())]
     OwnerToken {
-        /// Where it is.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A rule's pattern did not compile.
-    #[error("a policy rule holds a wrong pattern: {0}")]
+    /// A policy rule has an invalid pattern.
+    #[error("invalid pattern in a policy rule: {0}")]
     Policy(String),
-    /// A folder for tools holds the gateway's own files, or lies among them.
-    #[error("{key}: {} holds the gateway's own files in {} or its program, or lies among them; choose a folder apart from both", .folder.display(), .home.display())]
+    /// A tool folder contains the gateway's own files, or lies inside its home.
+    #[error("{key}: {} contains the gateway's own files in {} or its program, or lies inside them; choose a separate folder", .folder.display(), .home.display())]
     Folder {
-        /// Which setting.
+        /// Settings key.
         key: &'static str,
         /// The folder.
         folder: PathBuf,
         /// The gateway's home.
         home: PathBuf,
     },
-    /// One folder for tools lies in another, and could be swapped from there.
-    #[error("{key}: {} lies in {other}, where programs could put another in its place; choose folders apart", .folder.display())]
+    /// A tool folder lies inside another, from which it could be replaced.
+    #[error("{key}: {} lies inside {other}, where programs could replace it; choose separate folders", .folder.display())]
     Nested {
-        /// Which setting.
+        /// Settings key.
         key: &'static str,
-        /// The setting of the folder around it.
+        /// Settings key of the outer folder.
         other: &'static str,
-        /// The folder.
+        /// The inner folder.
         folder: PathBuf,
     },
     /// The owner's certificates cannot be used.
@@ -55,12 +55,12 @@ pub enum StartError {
         /// What is wrong with it.
         why: String,
     },
-    /// A folder that the tools of this machine work in cannot be opened.
+    /// A folder for the tools of this machine cannot be opened.
     #[error(
         "a folder for the tools of this machine cannot be opened: {source}; see workspace_root, file_cache_dir and file_state_dir"
     )]
     Host {
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// The address cannot be listened on.

@@ -1,10 +1,10 @@
-//! What all HTTP routes share: who sends a request, and how errors become responses.
+//! Shared by all HTTP routes: authenticating requests, and turning errors into responses.
 //!
-//! - [`Asker`] and [`Owner`] are extractors that admit the bearer of a token
-//! - [`Refusal`] is the one mapping from error codes to statuses
+//! - [`Authenticated`] and [`Owner`] are extractors that authenticate the bearer of a token
+//! - [`Refusal`] is the one mapping from error codes to HTTP statuses
 
-mod asker;
+mod authenticated;
 mod refusal;
 
-pub use asker::{Asker, Owner, admit, bearer, client, proved, seat};
+pub use authenticated::{Authenticated, Owner, admit, bearer, client, proved, seat};
 pub use refusal::{Answer, Answered, Refusal, answer, respond};

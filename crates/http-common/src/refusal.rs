@@ -1,4 +1,4 @@
-//! How errors become responses: the one mapping from codes to statuses.
+//! The one mapping from error codes to HTTP statuses.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -7,16 +7,17 @@ use manyhands_core::{Envelope, ErrorCode, Outcome, ToolError};
 use manyhands_store::StoreError;
 use serde::Serialize;
 
-/// An error on its way out.
+/// An error response.
 pub struct Refusal(pub ToolError);
 
-/// The answer of a handler: a result in an envelope, or a refusal. The document has its shape from here.
+/// The result of a handler: a value in an envelope, or an error. The OpenAPI document takes its
+/// schemas from this type.
 pub type Answer<T> = Result<Answered<T>, Refusal>;
 
-/// A result on its way out, in an envelope.
+/// A successful response, in an envelope.
 pub struct Answered<T>(pub T);
 
-/// Wraps a result.
+/// Wraps a handler's result.
 pub fn answer<T: Serialize>(result: T) -> Answer<T> {
     Ok(Answered(result))
 }
@@ -36,7 +37,7 @@ impl<T: Serialize> IntoResponse for Answered<T> {
     }
 }
 
-/// An outcome as a response.
+/// Converts a tool call's result to a response.
 pub fn respond(result: Result<Outcome, ToolError>) -> Response {
     match result {
         Ok(outcome) => Json(Envelope::from(Ok(outcome))).into_response(),
@@ -51,7 +52,8 @@ impl IntoResponse for Refusal {
         let wait = error.retry_after;
         let told = error.clone();
         let mut response = (status, Json(Envelope::from(Err(error)))).into_response();
-        response.extensions_mut().insert(told); // for faces that say it in a shape of their own
+        // Faces with their own error format (`/v1`) read the original error from here.
+        response.extensions_mut().insert(told);
         if status == StatusCode::UNAUTHORIZED {
             let challenge = HeaderValue::from_static("Bearer realm=\"manyhands\"");
             response
@@ -59,6 +61,7 @@ impl IntoResponse for Refusal {
                 .insert(header::WWW_AUTHENTICATE, challenge);
         }
         if let Some(wait) = wait {
+            // Rounded up: a client that retries on the second must not be early.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             response
                 .headers_mut()
@@ -80,7 +83,7 @@ impl From<StoreError> for Refusal {
     }
 }
 
-/// Neither the request nor this house is wrong, but somebody on whom it relies.
+/// Failures of the model's provider: neither the request nor the gateway is at fault.
 const FAULTS_OF_OTHERS: [&str; 2] = ["provider_auth", "provider_bad_request"];
 
 fn status(error: &ToolError) -> StatusCode {

@@ -252,7 +252,7 @@ mod tests {
             let refused = desk.own().unwrap_err();
             assert!(refused.starts_with(&format!("{key}: ")), "{refused}");
             assert!(
-                refused.contains("holds the gateway's own files"),
+                refused.contains("contains the gateway's own files"),
                 "{refused}"
             );
         }

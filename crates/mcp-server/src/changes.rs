@@ -1,7 +1,7 @@
-//! Who is told that tools came or went: whoever may see other tools than before.
+//! Tool-list change notifications, sent only to clients whose own list changed.
 //!
-//! Every change of the catalogue wakes everybody who waits, and most of it is not theirs: a
-//! token may see few tools. So each compares its own view before and after.
+//! Every change of the catalogue wakes all waiting streams, but most of them cannot see the changed
+//! tool. So each compares the list it may see before and after.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,14 +18,14 @@ use manyhands_gateway::{Admitted, Gateway};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep_until};
 
-/// How many may wait to be told.
+/// Streams that may wait for changes.
 const MAX_WAITING: usize = 1_024;
-/// How long a look is good for: what changes within it is told as one.
+/// How long a cached view is used; changes within that time are reported as one.
 const PACE: Duration = Duration::from_millis(250);
-/// How many kinds of rights have their last look remembered.
-const MAX_LOOKS: usize = 64;
+/// Cached views, by kind of rights.
+const MAX_CACHED: usize = 64;
 
-/// What a caller may see, in short. It is the same in every process that offers the same tools.
+/// Hash of the tools a caller may see. Equal in every process that offers the same tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct View(u64);
 
@@ -34,14 +34,14 @@ impl View {
         let mut hasher = DefaultHasher::new();
         let catalogue = path.catalogue();
         for spec in surface.view(path, &catalogue, caller) {
-            shown(spec, &mut hasher);
+            hash_listing(spec, &mut hasher);
         }
         Self(hasher.finish())
     }
 }
 
-/// What an MCP client is shown of a tool.
-fn shown(spec: &ToolSpec, hasher: &mut DefaultHasher) {
+/// Hashes what an MCP client is shown of a tool.
+fn hash_listing(spec: &ToolSpec, hasher: &mut DefaultHasher) {
     spec.name.hash(hasher);
     spec.description.hash(hasher);
     spec.input_schema.hash(hasher);
@@ -63,85 +63,88 @@ impl FromStr for View {
     }
 }
 
-/// What a view was at some moment.
+/// A view computed at some moment.
 #[derive(Clone, Copy)]
-struct Look {
+struct CachedView {
     view: View,
-    /// The last change of the catalogue that it is sure to have seen.
+    /// The last change of the catalogue it certainly includes.
     change: u64,
     at: Instant,
 }
 
-/// Everybody who waits to be told.
-pub(super) struct Audience {
+/// Streams that wait for changes of the tool list.
+pub(super) struct ChangeFeed {
     pub(super) gateway: Arc<Gateway>,
     changes: watch::Receiver<u64>,
-    places: Arc<Semaphore>,
-    /// The last look of each principal with the rights it had: connections of one token share it.
-    looks: Mutex<Vec<(Principal, Rights, Surface, Look)>>,
+    slots: Arc<Semaphore>,
+    /// The last view of each principal and its rights, shared by the connections of one token.
+    cached: Mutex<Vec<(Principal, Rights, Surface, CachedView)>>,
 }
 
-impl Audience {
+impl ChangeFeed {
     pub(super) fn new(gateway: Arc<Gateway>) -> Arc<Self> {
         Arc::new(Self {
             changes: gateway.nodes.changes(),
             gateway,
-            places: Arc::new(Semaphore::new(MAX_WAITING)),
-            looks: Mutex::default(),
+            slots: Arc::new(Semaphore::new(MAX_WAITING)),
+            cached: Mutex::default(),
         })
     }
 
-    /// Which change of the catalogue was the last.
+    /// Number of the last change of the catalogue.
     pub(super) fn change(&self) -> u64 {
         *self.changes.borrow()
     }
 
-    /// What a caller may see now.
+    /// The current view of a caller.
     pub(super) fn view(&self, caller: &Caller, surface: &Surface) -> View {
         self.look(caller, surface, Duration::ZERO).view
     }
 
-    fn look(&self, caller: &Caller, surface: &Surface, good_for: Duration) -> Look {
-        let mut looks = self.looks.lock().expect("no panic while held");
+    fn look(&self, caller: &Caller, surface: &Surface, good_for: Duration) -> CachedView {
+        let mut cached = self.cached.lock().expect("no panic while held");
+        // The change number is read before the view is computed: a change in between then leads to
+        // one more comparison, never to a missed one.
         let (change, now) = (self.change(), Instant::now());
-        let same = looks.iter().position(|(who, rights, of, _)| {
+        let same = cached.iter().position(|(who, rights, of, _)| {
             *who == caller.principal && *rights == caller.rights && of == surface
         });
-        let last = same.map(|at| looks.swap_remove(at).3);
-        let holds = |last: &Look| last.change == change || now < last.at + good_for;
-        let look = last.filter(holds).unwrap_or_else(|| Look {
+        let last = same.map(|at| cached.swap_remove(at).3);
+        let holds = |last: &CachedView| last.change == change || now < last.at + good_for;
+        let look = last.filter(holds).unwrap_or_else(|| CachedView {
             view: View::of(&*self.gateway.path, caller, surface),
             change,
             at: now,
         });
-        if looks.len() >= MAX_LOOKS {
-            looks.clear();
+        if cached.len() >= MAX_CACHED {
+            cached.clear();
         }
         let who = (caller.principal.clone(), caller.rights.clone());
-        looks.push((who.0, who.1, surface.clone(), look));
+        cached.push((who.0, who.1, surface.clone(), look));
         look
     }
 
-    /// Every view of somebody's that is another than the one before, `known` being the first;
-    /// it ends when they may look no more or the gateway stops.
+    /// A stream of the caller's views that differ from the one before; `known` is the first to
+    /// compare with. Ends when the token lapses or the gateway stops.
     pub(super) fn follow(
         self: &Arc<Self>,
-        asker: Admitted,
+        admitted: Admitted,
         surface: Surface,
         known: Option<View>,
     ) -> Result<impl Stream<Item = View> + Send + use<>, ToolError> {
-        let place = self.places.clone().try_acquire_owned().map_err(|_| {
-            let message = format!("{MAX_WAITING} streams wait for changes already");
+        let slot = self.slots.clone().try_acquire_owned().map_err(|_| {
+            let message =
+                format!("the limit of {MAX_WAITING} streams waiting for changes is reached");
             ToolError::new(ErrorCode::Unavailable, message)
-                .hint("close one, or list the tools again from time to time")
+                .hint("close another stream, or poll tools/list")
         })?;
-        let follower = Follower {
+        let follower = ChangeFollower {
             changes: self.changes.clone(),
-            audience: self.clone(),
-            asker,
+            feed: self.clone(),
+            admitted,
             surface,
             known,
-            _place: place,
+            _slot: slot,
         };
         Ok(unfold(follower, async |mut follower| {
             let view = follower.next().await?;
@@ -150,32 +153,34 @@ impl Audience {
     }
 }
 
-struct Follower {
-    audience: Arc<Audience>,
+struct ChangeFollower {
+    feed: Arc<ChangeFeed>,
     changes: watch::Receiver<u64>,
-    asker: Admitted,
+    admitted: Admitted,
     surface: Surface,
     known: Option<View>,
-    _place: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
 }
 
-impl Follower {
+impl ChangeFollower {
     async fn next(&mut self) -> Option<View> {
-        let gateway = &self.audience.gateway;
+        let gateway = &self.feed.gateway;
         let changed = async {
             loop {
-                let look = self.audience.look(&self.asker.caller, &self.surface, PACE);
+                let look = self.feed.look(&self.admitted.caller, &self.surface, PACE);
                 if self.known != Some(look.view) {
                     return Some(look.view);
                 }
                 let newer = self.changes.wait_for(|change| *change != look.change);
                 newer.await.ok()?;
+                // Waiting out the rest of the interval merges a burst of changes into one
+                // notification.
                 sleep_until(look.at + PACE).await;
             }
         };
         let view = tokio::select! {
             biased;
-            _ = gateway.doorman.lapsed(&self.asker) => None,
+            _ = gateway.auth.lapsed(&self.admitted) => None,
             () = gateway.stopping().cancelled() => None,
             view = changed => view,
         };

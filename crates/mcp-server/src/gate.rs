@@ -1,5 +1,5 @@
-//! What stands in front of the MCP transport at `/mcp`: it refuses what is not JSON-RPC, gives
-//! clients until 2025-11-25 their sessions and cancels their requests.
+//! Handles requests to `/mcp` before the MCP transport: rejects malformed JSON-RPC, gives clients
+//! up to protocol 2025-11-25 their sessions, and cancels their requests.
 
 use std::sync::Arc;
 
@@ -13,29 +13,29 @@ use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use serde_json::{Map, Value};
 
-use super::message::{self, Fault, INTERNAL, INVALID_PARAMS, INVALID_REQUEST, Incoming};
+use super::message::{self, Fault, INTERNAL, INVALID_PARAMS, INVALID_REQUEST, RpcMessage};
 use super::pass::is_modern;
-use super::sessions::{SESSION, Sessions};
-use super::{Here, McpFace};
+use super::sessions::{SESSION, SignedSessions};
+use super::{LocalHands, McpFace};
 
-/// The transport behind the gate.
-pub(super) type Service = StreamableHttpService<McpFace<Here>, NeverSessionManager>;
+/// The MCP transport.
+pub(super) type Service = StreamableHttpService<McpFace<LocalHands>, NeverSessionManager>;
 
-/// Answers a POST.
+/// Handles a POST.
 pub(super) async fn post(
     service: Service,
-    sessions: &Arc<Sessions>,
+    sessions: &Arc<SignedSessions>,
     token: TokenId,
     request: Request,
 ) -> Response {
     let kind = request.headers().get(http::header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok());
     if !kind.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json")) {
-        return forward(service, request).await; // it says which type it wants
+        return forward(service, request).await; // its error names the accepted type
     }
     let (parts, body) = request.into_parts();
     let mut bare = Request::new(body);
-    *bare.extensions_mut() = parts.extensions.clone(); // they hold the limit of the body
+    *bare.extensions_mut() = parts.extensions.clone(); // the body limit is one of them
     let read = Bytes::from_request(bare, &()).await;
     let body = match read {
         Ok(body) => body,
@@ -48,8 +48,8 @@ pub(super) async fn post(
         Ok(incoming) => incoming,
         Err((id, fault)) => return fault.respond(&id),
     };
-    // The transport reads a cursor of the wrong type as none.
-    if let Incoming::Request { id, method, params } = &incoming
+    // The transport would treat a cursor of the wrong type as none.
+    if let RpcMessage::Request { id, method, params } = &incoming
         && method == "tools/list"
         && let Err(fault) = message::one_page(params)
     {
@@ -65,13 +65,13 @@ pub(super) async fn post(
 
 async fn older(
     service: Service,
-    sessions: &Arc<Sessions>,
+    sessions: &Arc<SignedSessions>,
     token: TokenId,
     headers: &HeaderMap,
-    incoming: Incoming,
+    incoming: RpcMessage,
     request: Request,
 ) -> Response {
-    if let Incoming::Request { id, method, params } = &incoming
+    if let RpcMessage::Request { id, method, params } = &incoming
         && method == "initialize"
     {
         return match initialize(params) {
@@ -79,6 +79,7 @@ async fn older(
             Ok(()) => {
                 let mut response = forward(service, request).await;
                 let session = HeaderValue::from_str(&sessions.begin(token));
+                // Only a successful handshake gets a session id.
                 if let (StatusCode::OK, Ok(session)) = (response.status(), session) {
                     response.headers_mut().insert(SESSION, session);
                 }
@@ -87,21 +88,21 @@ async fn older(
         };
     }
     let asked = match &incoming {
-        Incoming::Request { id, .. } => id.clone(),
+        RpcMessage::Request { id, .. } => id.clone(),
         _ => Value::Null,
     };
-    let session = match sessions.named(token, headers) {
+    let session = match sessions.session_of(token, headers) {
         Ok(session) => session,
         Err(fault) => return fault.respond(&asked),
     };
     match incoming {
-        Incoming::Request { id, .. } => {
+        RpcMessage::Request { id, .. } => {
             let entry = match sessions.open(token, session, Some(id.clone())) {
                 Ok(entry) => entry,
                 Err(fault) => return fault.respond(&id),
             };
-            // Dropping the transport's answer is what a client that went away does: it cancels
-            // the call behind it.
+            // Dropping the transport's response future has the same effect as a client that
+            // disconnects: it cancels the call.
             tokio::select! {
                 biased;
                 () = entry.cancel.cancelled() => {
@@ -110,7 +111,7 @@ async fn older(
                 response = forward(service, request) => response,
             }
         }
-        Incoming::Notification { method, params } if method == "notifications/cancelled" => {
+        RpcMessage::Notification { method, params } if method == "notifications/cancelled" => {
             match message::cancelled(&params) {
                 Ok(id) => {
                     sessions.cancel(token, session.as_deref(), id);
@@ -119,11 +120,13 @@ async fn older(
                 Err(fault) => fault.respond(&Value::Null),
             }
         }
-        Incoming::Notification { .. } | Incoming::Reply { .. } => forward(service, request).await,
+        RpcMessage::Notification { .. } | RpcMessage::Reply { .. } => {
+            forward(service, request).await
+        }
     }
 }
 
-/// Whether the parameters of `initialize` are complete.
+/// Checks that the parameters of `initialize` are complete.
 fn initialize(params: &Map<String, Value>) -> Result<(), Fault> {
     let params = Value::Object(params.clone());
     let read = serde_json::from_value::<InitializeRequestParams>(params);
@@ -135,9 +138,9 @@ async fn forward(service: Service, request: Request) -> Response {
     service.handle(request).await.into_response()
 }
 
-/// Ends the session that a DELETE names.
-pub(super) fn end(sessions: &Sessions, token: TokenId, headers: &HeaderMap) -> Response {
-    match sessions.named(token, headers) {
+/// Ends the session named by a DELETE.
+pub(super) fn end(sessions: &SignedSessions, token: TokenId, headers: &HeaderMap) -> Response {
+    match sessions.session_of(token, headers) {
         Ok(Some(session)) => {
             sessions.end(token, session);
             StatusCode::NO_CONTENT.into_response()

@@ -1,11 +1,11 @@
-//! The MCP face: the same catalogue and the same path, spoken as MCP.
+//! The MCP face: the catalogue and the call path, served over MCP.
 //!
-//! One handler serves both transports. Over HTTP it asks the path in this process; over
-//! stdio it asks a gateway elsewhere. Sessions of older clients are signed ids without stored
-//! state, so a request means the same whichever replica it reaches.
+//! One handler serves both transports. Over HTTP it calls the path in this process; over stdio it
+//! calls a remote gateway. Session ids of older clients are signed and carry no stored state, so a
+//! request works on whichever replica it reaches.
 //!
-//! Tools come and go, and clients are told: since 2026-07-28 by `subscriptions/listen`, before
-//! that on the stream of `GET /mcp`, and over stdio without asking.
+//! Clients are notified when tools change: since 2026-07-28 through `subscriptions/listen`, before
+//! that on the stream of `GET /mcp`, and over stdio automatically.
 
 mod changes;
 mod gate;
@@ -52,31 +52,31 @@ pub use pass::route as pass_route;
 use manyhands_gateway::listing::{self, Surface, ToolListing};
 use manyhands_gateway::{Admitted, Gateway};
 
-use changes::Audience;
-use sessions::Sessions;
+use changes::ChangeFeed;
+use sessions::SignedSessions;
 
-/// Comes up with something each time the asker may call other tools than before.
+/// Yields an item each time the set of callable tools changes.
 pub type Changes = BoxStream<'static, ()>;
 
-/// What the face asks: the catalogue and the path, here or elsewhere.
+/// Where the face lists and calls tools: in this process or at a remote gateway.
 pub trait Hands: Clone + Send + Sync + 'static {
-    /// The tools the asker may call.
+    /// Lists the tools the caller may use.
     fn list(
         &self,
         context: &RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<Vec<ToolListing>, ErrorData>> + Send;
-    /// Calls one.
+    /// Calls a tool.
     fn call(
         &self,
         tool: String,
         arguments: Value,
         context: &RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<Envelope, ErrorData>> + Send;
-    /// What the asker of a request with these extensions is told of changes, until it ends.
+    /// Changes of the caller's tool list, until its token lapses.
     fn changes(&self, extensions: &Extensions) -> Result<Changes, ErrorData>;
 }
 
-/// What a client's model is told of this server before its first call.
+/// Instructions a client's model receives before its first call.
 const INSTRUCTIONS: &str = "\
 Tools of a Manyhands gateway. Only the most common ones are listed here; many more are found and called in three steps:
 1. capabilities_discover: describe the task in plain words. It returns the names of tools with their server, and connections with their PCID.
@@ -86,11 +86,11 @@ or for large results: its callTool(server, tool, args) calls the same tools, and
 Large results are cut and saved whole: read on with gateway_read_artifact and the artifactId in the result.
 A call that needs the owner's approval fails with approval_required and an approval id: make the same call again once it is approved.";
 
-/// The handler over some hands.
+/// The MCP handler.
 #[derive(Clone)]
 struct McpFace<H> {
     hands: H,
-    /// Fires when the client is about to be gone.
+    /// Fires when the client is about to disconnect.
     leaving: CancellationToken,
 }
 
@@ -121,7 +121,7 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         ))
     }
 
-    /// What is no request of the protocol, or has the wrong parameters for one.
+    /// Handles requests that are not part of the protocol or whose parameters are invalid.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -138,7 +138,8 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         }
     }
 
-    // The defaults would answer with empty lists, and so claim what is not declared.
+    // The default handlers return empty lists, which would claim capabilities that are not
+    // declared.
     async fn complete(
         &self,
         _: CompleteRequestParams,
@@ -196,7 +197,8 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(requested.clone()) // what is not declared is taken out of it by the caller
+        // The caller removes what is not declared.
+        Some(requested.clone())
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
@@ -219,13 +221,13 @@ impl<H: Hands> ServerHandler for McpFace<H> {
                     .await
                     .is_err()
             {
-                return Ok(()); // it is gone
+                return Ok(()); // the client disconnected
             }
         }
     }
 }
 
-/// What is wrong with the parameters of a method that is served here.
+/// Describes what is wrong with the parameters of a supported method.
 fn wrong_params(method: &str, params: Value) -> Option<String> {
     let wrong = match method {
         "tools/call" if !params["name"].is_string() => {
@@ -243,7 +245,7 @@ fn wrong_params(method: &str, params: Value) -> Option<String> {
         "ping" | "server/discover" => None,
         _ => return None,
     };
-    let why = wrong.map_or_else(|| "they do not fit".to_owned(), |error| error.to_string());
+    let why = wrong.map_or_else(|| "invalid".to_owned(), |error| error.to_string());
     Some(format!("params of {method}: {why}"))
 }
 
@@ -260,7 +262,8 @@ fn describe(listing: ToolListing) -> Tool {
         listing.description,
         object(listing.input_schema),
     );
-    // Clients refuse a result that does not fit its schema, and a document does not bind its service.
+    // Clients reject a result that does not match its schema, and an API document does not bind the
+    // service it describes.
     let promised = !listing.runs_on.starts_with("server dynamic/");
     let schema = listing.output_schema.filter(|_| promised);
     tool.output_schema = schema.and_then(output_schema).map(Arc::new);
@@ -275,19 +278,20 @@ fn object(schema: Value) -> JsonObject {
     }
 }
 
-/// Clients before 2026-07-28 take only schemas of objects; one of several shapes is an object too.
+/// Clients before 2026-07-28 accept only object schemas; a union of objects counts as one.
 fn output_schema(schema: Value) -> Option<JsonObject> {
     let mut schema = object(schema);
     schema.entry("type").or_insert_with(|| "object".into());
     (schema["type"] == "object").then_some(schema)
 }
 
-/// The same as JSON.
+/// The result of a call as a JSON value.
 fn result_value(envelope: Envelope) -> Value {
     serde_json::to_value(outcome(envelope)).unwrap_or_default()
 }
 
-/// An envelope as MCP says it: the value as structured content and as text, or an error with the same text.
+/// Converts an envelope to an MCP result: the value as structured content and as text, or an error
+/// with its text.
 fn outcome(envelope: Envelope) -> CallToolResult {
     if let Some(error) = envelope.error {
         return CallToolResult::error(vec![ContentBlock::text(error)]);
@@ -296,7 +300,7 @@ fn outcome(envelope: Envelope) -> CallToolResult {
     if let Some(shown) = content_of(&value) {
         return CallToolResult::success(shown.into_iter().map(block).collect());
     }
-    // Text is text: quoted as JSON, a model would read its line ends as \n.
+    // Strings are sent as they are: quoted as JSON, a model would read line breaks as \n.
     let text = match &value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -328,54 +332,54 @@ fn block(block: Block) -> ContentBlock {
     }
 }
 
-/// The path of this process.
+/// Tools of this process.
 #[derive(Clone)]
-struct Here {
-    audience: Arc<Audience>,
-    /// The last change of the catalogue before the request came.
+struct LocalHands {
+    feed: Arc<ChangeFeed>,
+    /// Number of the last change of the catalogue before the request arrived.
     change: u64,
 }
 
-impl Here {
-    fn now(audience: &Arc<Audience>) -> Self {
+impl LocalHands {
+    fn now(feed: &Arc<ChangeFeed>) -> Self {
         Self {
-            change: audience.change(),
-            audience: audience.clone(),
+            change: feed.change(),
+            feed: feed.clone(),
         }
     }
 
     fn gateway(&self) -> &Gateway {
-        &self.audience.gateway
+        &self.feed.gateway
     }
 
-    /// What the asker wants to be shown.
+    /// The tool profile the request asks for.
     fn surface(&self, extensions: &Extensions) -> Result<Surface, ErrorData> {
         let parts = extensions.get::<http::request::Parts>();
         let query = parts.and_then(|parts| parts.uri.query());
         surface(self.gateway(), query).map_err(|e| ErrorData::invalid_params(e.text(), None))
     }
 
-    fn asker(extensions: &Extensions) -> Result<Admitted, ErrorData> {
+    fn admitted(extensions: &Extensions) -> Result<Admitted, ErrorData> {
         let parts = extensions.get::<http::request::Parts>();
         let admitted = parts.and_then(|parts| parts.extensions.get::<Admitted>());
         admitted
             .cloned()
-            .ok_or_else(|| ErrorData::internal_error("nobody was let in", None))
+            .ok_or_else(|| ErrorData::internal_error("the request was not authenticated", None))
     }
 }
 
-impl Hands for Here {
+impl Hands for LocalHands {
     async fn list(
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<ToolListing>, ErrorData> {
-        let asker = Self::asker(&context.extensions)?;
+        let admitted = Self::admitted(&context.extensions)?;
         let surface = self.surface(&context.extensions)?;
         let catalogue = self.gateway().path.catalogue();
         Ok(listing::for_caller(
             &*self.gateway().path,
             &catalogue,
-            &asker.caller,
+            &admitted.caller,
             &surface,
         ))
     }
@@ -386,24 +390,27 @@ impl Hands for Here {
         arguments: Value,
         context: &RequestContext<RoleServer>,
     ) -> Result<Envelope, ErrorData> {
-        let asker = Self::asker(&context.extensions)?;
-        let request = CallRequest::new(tool, arguments, asker.caller.clone());
-        Ok(Envelope::from(self.gateway().invoke(&asker, request).await))
+        let admitted = Self::admitted(&context.extensions)?;
+        let request = CallRequest::new(tool, arguments, admitted.caller.clone());
+        Ok(Envelope::from(
+            self.gateway().invoke(&admitted, request).await,
+        ))
     }
 
     fn changes(&self, extensions: &Extensions) -> Result<Changes, ErrorData> {
-        let asker = Self::asker(extensions)?;
+        let admitted = Self::admitted(extensions)?;
         let surface = self.surface(extensions)?;
-        let view = self.audience.view(&asker.caller, &surface);
-        // The asker was promised to be told before this: a change since then is told.
-        let known = (self.audience.change() == self.change).then_some(view);
-        let views = self.audience.follow(asker, surface, known);
+        let view = self.feed.view(&admitted.caller, &surface);
+        // The client was promised notifications from the moment of its request, so a change since
+        // then is reported.
+        let known = (self.feed.change() == self.change).then_some(view);
+        let views = self.feed.follow(admitted, surface, known);
         let views = views.map_err(|e| ErrorData::internal_error(e.text(), None))?;
         Ok(views.map(drop).boxed())
     }
 }
 
-/// The surface that a query asks for by `profile`, or the one of the settings.
+/// The surface named by the `profile` query parameter, or the default of the settings.
 fn surface(gateway: &Gateway, query: Option<&str>) -> Result<Surface, ToolError> {
     let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     let named = pairs
@@ -412,52 +419,52 @@ fn surface(gateway: &Gateway, query: Option<&str>) -> Result<Surface, ToolError>
     Surface::named(&gateway.settings.current(), named.as_deref())
 }
 
-/// Serves `/mcp` to those who were let in. Host and Origin were checked at the door.
+/// Serves `/mcp` to authenticated requests. Host and Origin have been checked before.
 pub fn route<R: IntoResponse + 'static>(
     gateway: &Arc<Gateway>,
     refuse: fn(ToolError) -> R,
 ) -> MethodRouter<Arc<Gateway>> {
-    let audience = Audience::new(gateway.clone());
-    let service = service(&audience);
-    let sessions = Sessions::new(gateway.store.vault(), gateway.ids.clone());
+    let feed = ChangeFeed::new(gateway.clone());
+    let service = service(&feed);
+    let sessions = SignedSessions::new(gateway.store.vault(), gateway.ids.clone());
     let (listening, ending) = (sessions.clone(), sessions.clone());
-    let post = async move |Extension(asker): Extension<Admitted>, request: Request| {
-        gate::post(service.clone(), &sessions, asker.token, request).await
+    let post = async move |Extension(admitted): Extension<Admitted>, request: Request| {
+        gate::post(service.clone(), &sessions, admitted.token, request).await
     };
-    let listen = async move |Extension(asker): Extension<Admitted>,
+    let listen = async move |Extension(admitted): Extension<Admitted>,
                              RawQuery(query): RawQuery,
                              headers: HeaderMap| {
-        let surface = surface(&audience.gateway, query.as_deref()).map_err(refuse)?;
-        let session = match listening.named(asker.token, &headers) {
+        let surface = surface(&feed.gateway, query.as_deref()).map_err(refuse)?;
+        let session = match listening.session_of(admitted.token, &headers) {
             Ok(session) => session,
             Err(fault) => return Ok(fault.respond(&Value::Null)),
         };
-        let entry = match listening.open(asker.token, session, None) {
+        let entry = match listening.open(admitted.token, session, None) {
             Ok(entry) => entry,
             Err(fault) => return Ok(fault.respond(&Value::Null)),
         };
-        let opened = stream::open(&audience, asker, surface, &headers, entry);
+        let opened = stream::open(&feed, admitted, surface, &headers, entry);
         opened.map_err(refuse)
     };
-    let end = async move |Extension(asker): Extension<Admitted>, headers: HeaderMap| {
-        gate::end(&ending, asker.token, &headers)
+    let end = async move |Extension(admitted): Extension<Admitted>, headers: HeaderMap| {
+        gate::end(&ending, admitted.token, &headers)
     };
     get(listen).post(post).delete(end)
 }
 
 /// The Streamable HTTP transport, without sessions of its own.
-fn service(audience: &Arc<Audience>) -> gate::Service {
-    let limits = &audience.gateway.settings.current().limits;
+fn service(feed: &Arc<ChangeFeed>) -> gate::Service {
+    let limits = &feed.gateway.settings.current().limits;
     let limit = usize::try_from(limits.request_bytes).unwrap_or(usize::MAX);
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .disable_allowed_hosts()
         .with_max_request_body_bytes(limit);
-    let audience = audience.clone();
+    let feed = feed.clone();
     let face = move || {
         Ok(McpFace {
-            hands: Here::now(&audience),
+            hands: LocalHands::now(&feed),
             leaving: CancellationToken::new(),
         })
     };
@@ -477,7 +484,7 @@ pub async fn serve_stdio<H: Hands>(hands: H) -> Result<(), String> {
         .serve((input, stdout()))
         .await
         .map_err(|e| e.to_string())?;
-    // Whoever shook hands is told without asking; since 2026-07-28 nobody does.
+    // Clients that sent `initialize` are notified without subscribing; newer ones subscribe.
     let shook_hands = running.peer().peer_info().is_some();
     let telling = changes
         .ok()
@@ -498,8 +505,8 @@ async fn tell(client: Peer<RoleServer>, mut changes: Changes) {
     }
 }
 
-/// What comes in, and word when nothing more will: the server waits for the requests that are
-/// open then, and a subscription would stay open.
+/// Forwards the input and cancels `leaving` at its end. Without that the server would wait for open
+/// requests, and a subscription never ends by itself.
 fn until_closed(
     mut input: impl AsyncRead + Unpin + Send + 'static,
     leaving: CancellationToken,
@@ -507,7 +514,7 @@ fn until_closed(
     const AHEAD: usize = 64 * 1024;
     let (mut here, there) = duplex(AHEAD);
     tokio::spawn(async move {
-        let _ = copy(&mut input, &mut here).await; // either way nothing more comes
+        let _ = copy(&mut input, &mut here).await; // an error also means that no more input follows
         leaving.cancel();
     });
     there

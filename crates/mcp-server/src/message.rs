@@ -1,32 +1,30 @@
-//! JSON-RPC as it is said on the wire.
+//! JSON-RPC messages.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// What came in.
+/// A received message.
 #[derive(Debug, PartialEq)]
-pub(super) enum Incoming {
-    /// Something to be answered.
+pub(super) enum RpcMessage {
     Request {
         id: Value,
         method: String,
         params: Map<String, Value>,
     },
-    /// Something to be heard.
     Notification {
         method: String,
         params: Map<String, Value>,
     },
-    /// The answer to something that was asked.
+    /// A response to a request of ours.
     Reply {
         id: Value,
         result: Result<Value, Value>,
     },
 }
 
-/// An error, and the status under which it goes out.
+/// A JSON-RPC error and the HTTP status to send it with.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fault {
     pub(super) status: StatusCode,
@@ -44,12 +42,12 @@ pub(super) const HEADER_MISMATCH: i64 = -32020;
 pub(super) const MISSING_CAPABILITY: i64 = -32021;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Why a cursor is refused.
+/// Error for a cursor.
 pub(super) const UNKNOWN_CURSOR: &str =
     "cursor: unknown; the list of tools has a single page, omit it";
 
 impl Fault {
-    /// An error inside an answer that is fine as far as HTTP goes.
+    /// An error sent with HTTP status 200.
     pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             status: StatusCode::OK,
@@ -77,13 +75,13 @@ impl Fault {
         error
     }
 
-    /// The whole answer.
+    /// The complete HTTP response.
     pub(super) fn respond(self, id: &Value) -> Response {
         (self.status, Json(answer(id, Err(self)))).into_response()
     }
 }
 
-/// What a call says besides which tool is called and with what.
+/// The parameters of a call other than the tool name and its arguments.
 pub(super) fn besides_call(params: &Map<String, Value>) -> Map<String, Value> {
     let said = params.iter();
     said.filter(|(key, _)| !matches!(key.as_str(), "name" | "arguments"))
@@ -91,7 +89,7 @@ pub(super) fn besides_call(params: &Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
-/// An answer to the request `id`.
+/// The response to the request `id`.
 pub(super) fn answer(id: &Value, result: Result<Value, Fault>) -> Value {
     match result {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
@@ -110,8 +108,8 @@ pub(super) fn request(id: u64, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// Reads a message. What is wrong with it comes with the id to answer under, as far as there is one.
-pub(super) fn read(body: &[u8]) -> Result<Incoming, (Value, Fault)> {
+/// Parses a message. An error comes with the id to respond to, if the message has one.
+pub(super) fn read(body: &[u8]) -> Result<RpcMessage, (Value, Fault)> {
     let bad = |id: &Value, code, message: &str| {
         let fault = Fault::new(code, message).status(StatusCode::BAD_REQUEST);
         Err((id.clone(), fault))
@@ -129,6 +127,7 @@ pub(super) fn read(body: &[u8]) -> Result<Incoming, (Value, Fault)> {
         _ => return bad(none, INVALID_REQUEST, "the body must be a JSON object"),
     };
     let id = message.remove("id");
+    // JSON-RPC forbids a null id for requests; answering it would be ambiguous.
     if id.as_ref().is_some_and(|id| !is_id(id)) {
         let message = "id must be a string or an integer";
         return bad(none, INVALID_REQUEST, message);
@@ -145,20 +144,20 @@ pub(super) fn read(body: &[u8]) -> Result<Incoming, (Value, Fault)> {
     let outcome = (message.remove("result"), message.remove("error"));
     match (message.remove("method"), id, outcome) {
         (Some(Value::String(method)), Some(id), (None, None)) => {
-            Ok(Incoming::Request { id, method, params })
+            Ok(RpcMessage::Request { id, method, params })
         }
         (Some(Value::String(method)), None, (None, None)) => {
-            Ok(Incoming::Notification { method, params })
+            Ok(RpcMessage::Notification { method, params })
         }
         (None, Some(id), (Some(result @ Value::Object(_)), None)) => {
             let result = Ok(result);
-            Ok(Incoming::Reply { id, result })
+            Ok(RpcMessage::Reply { id, result })
         }
         (None, Some(id), (None, Some(error)))
             if error["code"].is_i64() && error["message"].is_string() =>
         {
             let result = Err(error);
-            Ok(Incoming::Reply { id, result })
+            Ok(RpcMessage::Reply { id, result })
         }
         (_, id, _) => {
             let message = "a request has a method; a response has an id and either a result \
@@ -168,12 +167,12 @@ pub(super) fn read(body: &[u8]) -> Result<Incoming, (Value, Fault)> {
     }
 }
 
-/// Whether a value may be the id of a request.
+/// Whether a value is a valid request id.
 pub(super) fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_i64() || id.is_u64()
 }
 
-/// Which request `notifications/cancelled` means.
+/// The request id in `notifications/cancelled`.
 pub(super) fn cancelled(params: &Map<String, Value>) -> Result<&Value, Fault> {
     let id = params.get("requestId").filter(|id| is_id(id));
     id.ok_or_else(|| {
@@ -182,7 +181,7 @@ pub(super) fn cancelled(params: &Map<String, Value>) -> Result<&Value, Fault> {
     })
 }
 
-/// Refuses a cursor: lists of tools have one page, so no cursor was ever given out.
+/// Rejects cursors: the tool list has one page, so no cursor was ever issued.
 pub(super) fn one_page(params: &Map<String, Value>) -> Result<(), Fault> {
     match params.get("cursor") {
         None | Some(Value::Null) => Ok(()),
@@ -208,11 +207,11 @@ mod tests {
     fn messages_are_told_apart() {
         let read = |value: Value| read(value.to_string().as_bytes());
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
-        assert!(matches!(read(request), Ok(Incoming::Request { .. })));
+        assert!(matches!(read(request), Ok(RpcMessage::Request { .. })));
         let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        assert!(matches!(read(told), Ok(Incoming::Notification { .. })));
+        assert!(matches!(read(told), Ok(RpcMessage::Notification { .. })));
         let reply = json!({ "jsonrpc": "2.0", "id": 7, "result": {} });
-        assert!(matches!(read(reply), Ok(Incoming::Reply { .. })));
+        assert!(matches!(read(reply), Ok(RpcMessage::Reply { .. })));
         for (bad, code) in [
             (json!([]), INVALID_REQUEST),
             (

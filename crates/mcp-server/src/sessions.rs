@@ -1,9 +1,9 @@
-//! Sessions of clients that begin with `initialize` (until 2025-11-25).
+//! Sessions of clients that start with `initialize` (up to 2025-11-25).
 //!
-//! Many of these clients open the stream of `GET /mcp` only when they are given an
-//! `Mcp-Session-Id`. The id is signed rather than stored: it stays valid over a restart and on
-//! another gateway with the same vault. Only what runs at the moment is in a table, so that
-//! `notifications/cancelled` finds the request it means.
+//! Many of these clients open the stream of `GET /mcp` only if they receive an `Mcp-Session-Id`.
+//! The id is signed rather than stored: it stays valid across restarts and on another gateway with
+//! the same vault. Only running requests are in a table, so that `notifications/cancelled` finds
+//! its request.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,17 +21,17 @@ use super::message::{Fault, INTERNAL, INVALID_REQUEST};
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// How many requests and streams may be open at once.
+/// Requests and streams that may be open at once.
 const MAX_OPEN: usize = 8_192;
-/// How many sessions that were ended with DELETE are remembered. One that is forgotten would be
-/// accepted again, by its own client only.
+/// Sessions ended with DELETE that are remembered. A forgotten one would be accepted again, but
+/// only from its own client.
 const MAX_ENDED: usize = 1_024;
 /// Bytes of randomness and of the signature in an id, which is both in hexadecimal.
 const RANDOM: usize = 16;
 const SIGNATURE: usize = 32;
 
 /// Issues session ids, checks them and cancels what runs under them.
-pub(super) struct Sessions {
+pub(super) struct SignedSessions {
     key: Zeroizing<[u8; 32]>,
     ids: Ids,
     table: Mutex<Table>,
@@ -39,13 +39,13 @@ pub(super) struct Sessions {
 
 #[derive(Default)]
 struct Table {
-    open: HashMap<u64, Open>,
+    open: HashMap<u64, OpenRequest>,
     next: u64,
     ended: VecDeque<String>,
 }
 
 /// A request that is running, or a stream that is open.
-struct Open {
+struct OpenRequest {
     token: TokenId,
     session: Option<String>,
     /// The client's id of the request; `None` for a stream.
@@ -54,20 +54,20 @@ struct Open {
 }
 
 /// An entry of the table, removed when this is dropped.
-pub(super) struct Entry {
-    sessions: Arc<Sessions>,
+pub(super) struct OpenEntry {
+    sessions: Arc<SignedSessions>,
     number: u64,
     /// Fires when the client cancels the request or ends the session.
     pub(super) cancel: CancellationToken,
 }
 
-impl Drop for Entry {
+impl Drop for OpenEntry {
     fn drop(&mut self) {
         self.sessions.table().open.remove(&self.number);
     }
 }
 
-impl Sessions {
+impl SignedSessions {
     pub(super) fn new(vault: &Vault, ids: Ids) -> Arc<Self> {
         Arc::new(Self {
             key: vault.subkey("mcp-sessions"),
@@ -104,9 +104,10 @@ impl Sessions {
         genuine && !self.table().ended.iter().any(|ended| ended == id)
     }
 
-    /// The session that a request names. A client that names none is served without one; an id
-    /// that is unknown, ended or somebody else's is refused, so that its client begins again.
-    pub(super) fn named(
+    /// The session a request names. A request without one is served without a session; an id that
+    /// is unknown, ended or issued to another token is rejected, so that the client starts a new
+    /// one.
+    pub(super) fn session_of(
         &self,
         token: TokenId,
         headers: &HeaderMap,
@@ -121,30 +122,31 @@ impl Sessions {
         })
     }
 
-    /// Notes a running request, or with `request` of `None` an open stream.
+    /// Registers a running request, or an open stream if `request` is `None`.
     pub(super) fn open(
         self: &Arc<Self>,
         token: TokenId,
         session: Option<String>,
         request: Option<Value>,
-    ) -> Result<Entry, Fault> {
+    ) -> Result<OpenEntry, Fault> {
         let mut table = self.table();
         if table.open.len() >= MAX_OPEN {
-            let message = format!("{MAX_OPEN} MCP requests are open already: retry later");
+            let message =
+                format!("the limit of {MAX_OPEN} open MCP requests is reached; retry later");
             let fault = Fault::new(INTERNAL, message);
             return Err(fault.status(StatusCode::SERVICE_UNAVAILABLE));
         }
         let cancel = CancellationToken::new();
         let number = table.next;
         table.next += 1;
-        let open = Open {
+        let open = OpenRequest {
             token,
             session,
             request,
             cancel: cancel.clone(),
         };
         table.open.insert(number, open);
-        Ok(Entry {
+        Ok(OpenEntry {
             sessions: self.clone(),
             number,
             cancel,
@@ -154,7 +156,7 @@ impl Sessions {
     /// Cancels a running request of a session.
     pub(super) fn cancel(&self, token: TokenId, session: Option<&str>, request: &Value) {
         let table = self.table();
-        let meant = |open: &&Open| {
+        let meant = |open: &&OpenRequest| {
             open.token == token
                 && open.session.as_deref() == session
                 && open.request.as_ref() == Some(request)

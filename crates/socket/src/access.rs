@@ -8,22 +8,21 @@ use manyhands_wire::ErrorShape;
 
 use super::shape::shape;
 
-/// The session that somebody names.
-pub(super) fn key(asker: &Admitted, text: &str) -> Result<SessionKey, ErrorShape> {
-    session_key(&asker.caller, &AgentId::main(), text).map_err(shape)
+/// Parses a session key and checks that the client may use that session.
+pub(super) fn key(admitted: &Admitted, text: &str) -> Result<SessionKey, ErrorShape> {
+    session_key(&admitted.caller, &AgentId::main(), text).map_err(shape)
 }
 
-/// Which sessions somebody sees.
-pub(super) enum Sight {
-    /// All of them.
+/// Sessions whose events a client receives.
+pub(super) enum SessionScope {
+    /// All sessions.
     All,
-    /// Those whose key goes on like this after the agent.
+    /// Sessions whose key continues with this prefix after the agent id.
     Own(String),
-    /// None.
     Nothing,
 }
 
-impl Sight {
+impl SessionScope {
     pub(super) fn of(caller: &Caller) -> Self {
         if caller.is_owner() {
             return Self::All;

@@ -1,4 +1,4 @@
-//! Accounts on chat platforms and people who ask to be known, on the socket; for the owner.
+//! Chat accounts and pairing requests, for the owner.
 
 use manyhands_channels::ConnectionStatus;
 use manyhands_config::ChannelMode;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::shape::{parse, shape, value};
 
-/// The account that is meant where none is named.
+/// Account id used when the request names none.
 const DEFAULT: &str = "default";
 
 fn entry(status: &Status) -> ChannelEntry {
@@ -29,10 +29,10 @@ fn entry(status: &Status) -> ChannelEntry {
     }
 }
 
-/// What the owner asks about chats.
+/// Answers the owner's requests about chat accounts and pairing.
 pub(super) async fn answer(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     method: Method,
     params: Value,
 ) -> Result<Value, ErrorShape> {
@@ -60,15 +60,15 @@ pub(super) async fn answer(
                 pairs: pairs.collect(),
             })
         }
-        Method::PairApprove | Method::PairReject => pair(gateway, asker, method, params).await,
-        Method::ChannelLogin => login(gateway, asker, params).await,
-        _ => account(gateway, asker, method, params).await,
+        Method::PairApprove | Method::PairReject => pair(gateway, admitted, method, params).await,
+        Method::ChannelLogin => login(gateway, admitted, params).await,
+        _ => account(gateway, admitted, method, params).await,
     }
 }
 
 async fn pair(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     method: Method,
     params: Value,
 ) -> Result<Value, ErrorShape> {
@@ -84,7 +84,7 @@ async fn pair(
     };
     let done = done.map_err(shape)?;
     let about = format!("{} {}", done.channel, done.id);
-    note(gateway, asker, method, &about).await?;
+    note(gateway, admitted, method, &about).await?;
     value(&PairResult {
         ok: true,
         channel: done.channel,
@@ -92,7 +92,7 @@ async fn pair(
     })
 }
 
-async fn login(gateway: &Gateway, asker: &Admitted, params: Value) -> Result<Value, ErrorShape> {
+async fn login(gateway: &Gateway, admitted: &Admitted, params: Value) -> Result<Value, ErrorShape> {
     let params: ChannelLoginParams = parse(params)?;
     let account = params.account_id.as_deref().unwrap_or(DEFAULT);
     let mode = params.mode.map(|mode| match mode.as_str() {
@@ -112,16 +112,16 @@ async fn login(gateway: &Gateway, asker: &Admitted, params: Value) -> Result<Val
         number: params.number,
         mode: mode.transpose()?,
     };
-    let done = gateway.login_channel(&asker.caller, &params.channel, account, given);
+    let done = gateway.login_channel(&admitted.caller, &params.channel, account, given);
     done.await.map_err(shape)?;
     let about = format!("{} {account}", params.channel);
-    note(gateway, asker, Method::ChannelLogin, &about).await?;
+    note(gateway, admitted, Method::ChannelLogin, &about).await?;
     stands(gateway, &params.channel, account).await
 }
 
 async fn account(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     method: Method,
     params: Value,
 ) -> Result<Value, ErrorShape> {
@@ -134,7 +134,7 @@ async fn account(
         Method::ChannelStop => chats.stop_account(channel, account).await,
         Method::ChannelLogout => {
             gateway
-                .logout_channel(&asker.caller, channel, account)
+                .logout_channel(&admitted.caller, channel, account)
                 .await
         }
         _ => chats.must_exist(channel, account),
@@ -142,7 +142,7 @@ async fn account(
     done.map_err(shape)?;
     if method != Method::ChannelStatus {
         let about = format!("{channel} {account}");
-        note(gateway, asker, method, &about).await?;
+        note(gateway, admitted, method, &about).await?;
     }
     stands(gateway, channel, account).await
 }
@@ -159,10 +159,10 @@ async fn stands(gateway: &Gateway, channel: &str, account: &str) -> Result<Value
 
 async fn note(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     method: Method,
     about: &str,
 ) -> Result<(), ErrorShape> {
-    let noted = gateway.note(&asker.caller, method.name(), about).await;
+    let noted = gateway.note(&admitted.caller, method.name(), about).await;
     noted.map_err(|error| shape(error.into()))
 }

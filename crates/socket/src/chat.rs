@@ -1,4 +1,5 @@
-//! Chats and sessions on the socket: what is asked, and what is told meanwhile.
+//! Chats on the socket: sending messages, and forwarding the events of the sessions a client may
+//! see.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
@@ -15,49 +16,50 @@ use manyhands_wire::{
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::access::{Sight, key};
-use super::sessions::{directives, said, used};
+use super::access::{SessionScope, key};
+use super::sessions::{chat_messages, directives, used};
 use super::shape::shape;
 
-/// With less room than this in a peer's queue, deltas are put together instead of queued.
+/// Free slots in a client's queue below which deltas are merged instead of queued.
 const ROOM_FOR_DELTAS: usize = 64;
-/// How much text of deltas that were put together is held.
-const MAX_HELD: usize = 64 * 1024;
-/// How many runs of one socket are remembered to make sure that it hears of their end.
+/// Bytes of merged delta text held back for a slow client.
+const MAX_PENDING: usize = 64 * 1024;
+/// Runs per socket whose end is guaranteed to be reported.
 const MAX_RUNS: usize = 1_024;
-/// The longest id of a run.
+/// Longest run id, in bytes.
 const MAX_RUN_ID: usize = 200;
 
-/// What one socket asked for and is still to hear of.
+/// Runs started on one socket whose end has not been reported yet.
 #[derive(Default)]
 pub(super) struct Runs {
-    /// The turns.
-    open: Mutex<HashMap<Run, String>>,
+    /// Turn id of each open run.
+    open: Mutex<HashMap<RunKey, String>>,
 }
 
-/// A run: the session, and the asker's id of it there.
-type Run = (SessionKey, String);
+/// A session and the client's id of a run in it.
+type RunKey = (SessionKey, String);
 
 impl Runs {
-    fn open(&self) -> MutexGuard<'_, HashMap<Run, String>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<RunKey, String>> {
         self.open.lock().expect("no panic while held")
     }
 
     fn add(&self, run: &str, key: &SessionKey, turn: &str) {
         let mut open = self.open();
+        // Beyond the cap a run is only not guaranteed its end event after a gap; it still runs.
         if open.len() < MAX_RUNS {
             open.insert((key.clone(), run.to_owned()), turn.to_owned());
         }
     }
 }
 
-/// What became of a message, and what the socket is told after that.
-pub(super) struct Sent {
+/// The reply to `chat.send`, and an event to send after it.
+pub(super) struct SendReply {
     pub(super) result: ChatSendResult,
     pub(super) after: Option<Message>,
 }
 
-impl From<ChatSendResult> for Sent {
+impl From<ChatSendResult> for SendReply {
     fn from(result: ChatSendResult) -> Self {
         Self {
             result,
@@ -66,32 +68,32 @@ impl From<ChatSendResult> for Sent {
     }
 }
 
-/// Takes a message, or does what it commands.
+/// Queues a message for the session's next turn, or runs the slash command it contains.
 pub(super) async fn send(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     params: ChatSendParams,
     runs: &Runs,
-) -> Result<Sent, ErrorShape> {
-    let key = key(asker, &params.session_key)?;
+) -> Result<SendReply, ErrorShape> {
+    let key = key(admitted, &params.session_key)?;
     check(&params).map_err(shape)?;
-    let (minds, origin) = (gateway.minds(), origin(asker));
-    let heard = minds.hear(&key, &params.message, &asker.caller);
-    let (input, said) = match heard.await.map_err(shape)? {
+    let (minds, origin) = (gateway.minds(), origin(admitted));
+    let heard = minds.hear(&key, &params.message, &admitted.caller);
+    let (input, given) = match heard.await.map_err(shape)? {
         ParsedMessage::Command(reply) => {
-            return Ok(Sent::from(ChatSendResult::Command {
+            return Ok(SendReply::from(ChatSendResult::Command {
                 command: reply.command,
                 response: reply.response,
                 error: reply.error,
             }));
         }
         ParsedMessage::OnlyDirectives {
-            directives: said,
+            directives: given,
             response,
         } => {
-            return Ok(Sent::from(ChatSendResult::DirectiveOnly {
+            return Ok(SendReply::from(ChatSendResult::DirectiveOnly {
                 response,
-                directives: directives(&said),
+                directives: directives(&given),
             }));
         }
         ParsedMessage::Message { input, directives } => (input, directives),
@@ -99,6 +101,8 @@ pub(super) async fn send(
     let sent = minds.send(&key, params.run_id, input, &origin);
     let sent = sent.await.map_err(shape)?;
     runs.add(&sent.run_id, &key, &sent.turn);
+    // A repeated run id means the client retried after losing the connection. If the turn has
+    // ended, no further event will come, so the stored end is sent after the reply.
     let ended = match sent.repeated {
         true => minds.ended(&sent.turn).await.map_err(shape)?,
         false => None,
@@ -111,29 +115,29 @@ pub(super) async fn send(
             what: end,
             mark: EventPosition::default(),
         };
-        let told = told(&event).map(|told| told.encode());
-        return Ok(Sent {
+        let payload = wire_event(&event).map(|payload| payload.encode());
+        return Ok(SendReply {
             result: ChatSendResult::Started {
                 run_id: sent.run_id,
                 queued: false,
                 directives: None,
             },
-            after: told,
+            after: payload,
         });
     }
     if let Some((approval, tool)) = minds.question(&key) {
-        return Ok(Sent::from(ChatSendResult::Paused {
+        return Ok(SendReply::from(ChatSendResult::Paused {
             run_id: sent.run_id,
             response: format!(
-                "it is kept, and goes on when the owner answers: {tool} waits for approval {approval}"
+                "message queued: {tool} is waiting for the owner's approval {approval}"
             ),
             approval_id: Some(approval.to_string()),
         }));
     }
-    Ok(Sent::from(ChatSendResult::Started {
+    Ok(SendReply::from(ChatSendResult::Started {
         run_id: sent.run_id,
         queued: sent.queued,
-        directives: (!said.is_empty()).then(|| directives(&said)),
+        directives: (!given.is_empty()).then(|| directives(&given)),
     }))
 }
 
@@ -150,47 +154,51 @@ fn check(params: &ChatSendParams) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Stops what is running in a session.
+/// Stops the running turn of a session.
 pub(super) fn stop(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     params: &ChatStopParams,
 ) -> Result<ChatStopResult, ErrorShape> {
-    let key = key(asker, &params.session_key)?;
+    let key = key(admitted, &params.session_key)?;
     Ok(ChatStopResult {
         ok: true,
         stopped: gateway.minds().stop(&key),
     })
 }
 
-/// Tells a socket what happens in the sessions that its owner sees, as long as it is open.
+/// Forwards events of the visible sessions to the client for as long as it is polled.
 pub(super) async fn forward(
     minds: &Minds,
     caller: &Caller,
     outbox: &mpsc::Sender<Message>,
     runs: &Runs,
 ) {
-    let sight = Sight::of(caller);
-    let mut events = minds.listen(match &sight {
-        Sight::All => Subscription::All,
-        Sight::Own(own) => Subscription::Group(own),
-        // No chats; the socket has other things to do.
-        Sight::Nothing => return std::future::pending().await,
+    let scope = SessionScope::of(caller);
+    let mut events = minds.listen(match &scope {
+        SessionScope::All => Subscription::All,
+        SessionScope::Own(own) => Subscription::Group(own),
+        // Pending, not returning: returning would end the socket.
+        SessionScope::Nothing => return std::future::pending().await,
     });
-    // Runs whose end was told already, though its event may still come.
-    let mut caught_up: HashSet<Run> = HashSet::new();
-    let mut desk = Desk { outbox, held: None };
+    // Runs whose end was already sent by `catch_up`; a queued end event for them is a duplicate.
+    let mut caught_up: HashSet<RunKey> = HashSet::new();
+    let mut forwarder = ChatForwarder {
+        outbox,
+        pending: None,
+    };
     loop {
         match events.next().await {
-            Ok(event) if sight.sees(&event.session) => {
+            Ok(event) if scope.sees(&event.session) => {
                 let run = (event.session.clone(), event.run_id.clone());
                 let ends = event.what.is_end();
                 if ends {
                     runs.open().remove(&run);
                 }
                 if !(ends && caught_up.remove(&run)) {
-                    desk.take(&event).await;
+                    forwarder.forward(&event).await;
                 }
+                // Once the backlog is drained no duplicate can follow, so the set stays small.
                 if events.is_empty() {
                     caught_up.clear();
                 }
@@ -198,20 +206,21 @@ pub(super) async fn forward(
             Ok(_) => {}
             Err(Lagged(missed)) => {
                 tracing::warn!(
+                    event = "socket_lagged",
                     missed,
-                    who = caller.name,
-                    "a socket reads too slowly for its chats"
+                    client = caller.name,
+                    "client reads its socket too slowly; skipped chat events"
                 );
-                desk.missed(missed).await;
-                caught_up.extend(catch_up(minds, &mut desk, runs).await);
+                forwarder.report_gap(missed).await;
+                caught_up.extend(catch_up(minds, &mut forwarder, runs).await);
             }
         }
     }
 }
 
-/// Whoever missed something still hears how its own runs ended: these.
-async fn catch_up(minds: &Minds, desk: &mut Desk<'_>, runs: &Runs) -> Vec<Run> {
-    let open: Vec<(Run, String)> = runs.open().clone().into_iter().collect();
+/// Reports the end of this socket's runs that ended while events were missed; returns those runs.
+async fn catch_up(minds: &Minds, forwarder: &mut ChatForwarder<'_>, runs: &Runs) -> Vec<RunKey> {
+    let open: Vec<(RunKey, String)> = runs.open().clone().into_iter().collect();
     let mut ended = Vec::new();
     for (run, turn) in open {
         let Ok(Some(what)) = minds.ended(&turn).await else {
@@ -225,93 +234,97 @@ async fn catch_up(minds: &Minds, desk: &mut Desk<'_>, runs: &Runs) -> Vec<Run> {
             what,
             mark: EventPosition::default(),
         };
-        desk.take(&event).await;
+        forwarder.forward(&event).await;
         ended.push(run);
     }
     ended
 }
 
-/// Writes events into a peer's queue: all of them, except that deltas are put together when the
-/// peer is slow, and left out when that becomes too much.
-struct Desk<'a> {
+/// Writes events into a client's queue. Deltas are merged while the client is slow, and dropped
+/// beyond `MAX_PENDING`; all other events wait for room.
+struct ChatForwarder<'a> {
     outbox: &'a mpsc::Sender<Message>,
-    held: Option<ChatEventPayload>,
+    pending: Option<ChatEventPayload>,
 }
 
-impl Desk<'_> {
-    /// Says that events were left out, so that whoever reads looks at the records.
-    async fn missed(&mut self, missed: u64) {
-        self.held = None;
+impl ChatForwarder<'_> {
+    /// Reports a gap, so that the client reloads the history.
+    async fn report_gap(&mut self, missed: u64) {
+        self.pending = None;
         let _ = self
             .outbox
-            .send(Told::Gap(ChatGapEvent { missed }).encode())
-            .await; // the peer may have gone
+            .send(WireEvent::Gap(ChatGapEvent { missed }).encode())
+            .await; // the client may have disconnected
     }
 
-    async fn take(&mut self, event: &ChatEvent) {
-        let Some(told) = told(event) else { return };
-        let told = match told {
-            Told::Chat(told) if is_delta(&told) => *told,
-            Told::Tool(told) if told.state == ChatToolState::Output => {
-                // The result says it too: whoever is slow does without.
+    async fn forward(&mut self, event: &ChatEvent) {
+        let Some(payload) = wire_event(event) else {
+            return;
+        };
+        let payload = match payload {
+            WireEvent::Chat(payload) if is_delta(&payload) => *payload,
+            WireEvent::Tool(payload) if payload.state == ChatToolState::Output => {
+                // The result repeats the output, so a slow client can do without it.
                 if self.outbox.capacity() > ROOM_FOR_DELTAS {
-                    let _ = self.outbox.try_send(Told::Tool(told).encode());
+                    let _ = self.outbox.try_send(WireEvent::Tool(payload).encode());
                 }
                 return;
             }
             other => {
-                // What was said is in it, or does not matter any more.
-                self.held = None;
-                let _ = self.outbox.send(other.encode()).await; // the peer may have gone
+                // Every other event contains the text of the pending deltas or supersedes it.
+                self.pending = None;
+                let _ = self.outbox.send(other.encode()).await; // the client may have disconnected
                 return;
             }
         };
-        let held = self.held.take();
-        let told = match held {
-            Some(held) => join(held, told),
-            None => told,
+        let pending = self.pending.take();
+        let payload = match pending {
+            Some(pending) => join(pending, payload),
+            None => payload,
         };
         if self.outbox.capacity() > ROOM_FOR_DELTAS {
-            let _ = self.outbox.try_send(Told::Chat(Box::new(told)).encode());
+            let _ = self
+                .outbox
+                .try_send(WireEvent::Chat(Box::new(payload)).encode());
         } else {
-            self.held = Some(told).filter(|told| size(told) <= MAX_HELD);
+            self.pending = Some(payload).filter(|payload| size(payload) <= MAX_PENDING);
         }
     }
 }
 
-fn is_delta(told: &ChatEventPayload) -> bool {
-    told.state == ChatState::Delta && told.restart.is_none()
+fn is_delta(payload: &ChatEventPayload) -> bool {
+    payload.state == ChatState::Delta && payload.restart.is_none()
 }
 
-fn size(told: &ChatEventPayload) -> usize {
+fn size(payload: &ChatEventPayload) -> usize {
     let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-    length(&told.text) + length(&told.thinking)
+    length(&payload.text) + length(&payload.thinking)
 }
 
-/// Two deltas as one; of different replies only the later counts.
-fn join(held: ChatEventPayload, told: ChatEventPayload) -> ChatEventPayload {
-    let reply = |told: &ChatEventPayload| {
-        let run = (told.run_id.clone(), told.session_key.clone());
-        (run, told.reply)
+/// Merges two deltas. Deltas of different replies cannot be merged: the later one wins.
+fn join(pending: ChatEventPayload, payload: ChatEventPayload) -> ChatEventPayload {
+    let reply = |payload: &ChatEventPayload| {
+        let run = (payload.run_id.clone(), payload.session_key.clone());
+        (run, payload.reply)
     };
-    if reply(&held) != reply(&told) {
-        return told;
+    if reply(&pending) != reply(&payload) {
+        return payload;
     }
     let both = |first: Option<String>, then: Option<String>| match (first, then) {
         (Some(first), Some(then)) => Some(first + &then),
         (first, then) => first.or(then),
     };
     ChatEventPayload {
-        text: both(held.text, told.text),
-        thinking: both(held.thinking, told.thinking),
-        offset: held.offset.or(told.offset),
-        thinking_offset: held.thinking_offset.or(told.thinking_offset),
-        ..told
+        text: both(pending.text, payload.text),
+        thinking: both(pending.thinking, payload.thinking),
+        offset: pending.offset.or(payload.offset),
+        thinking_offset: pending.thinking_offset.or(payload.thinking_offset),
+        ..payload
     }
 }
 
-/// An event as the wire says it.
-enum Told {
+/// An event in its wire format.
+enum WireEvent {
     Chat(Box<ChatEventPayload>),
     Tool(Box<ChatToolEvent>),
     Gap(ChatGapEvent),
@@ -319,14 +332,14 @@ enum Told {
     Deleted(SessionDeletedEvent),
 }
 
-impl Told {
+impl WireEvent {
     fn encode(&self) -> Message {
         let text = match self {
-            Self::Chat(told) => told.encode(),
-            Self::Tool(told) => told.encode(),
-            Self::Gap(told) => told.encode(),
-            Self::Taken(told) => told.encode(),
-            Self::Deleted(told) => told.encode(),
+            Self::Chat(payload) => payload.encode(),
+            Self::Tool(payload) => payload.encode(),
+            Self::Gap(payload) => payload.encode(),
+            Self::Taken(payload) => payload.encode(),
+            Self::Deleted(payload) => payload.encode(),
         };
         Message::Text(text.into())
     }
@@ -336,8 +349,8 @@ fn millis(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What a socket is told of an event, if anything.
-fn told(event: &ChatEvent) -> Option<Told> {
+/// Converts an event; `None` if clients are not informed of it.
+fn wire_event(event: &ChatEvent) -> Option<WireEvent> {
     let chat = |state| {
         let run = Some(event.run_id.clone());
         ChatEventPayload::new(run, event.session.as_str(), state)
@@ -367,7 +380,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
         audit_call: None,
         offset: None,
     };
-    let told = match &event.what {
+    let payload = match &event.what {
         TurnEvent::Delta(text) => ChatEventPayload {
             text: Some(text.clone()),
             reply,
@@ -388,7 +401,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
         TurnEvent::Partial(text) => spoken(ChatState::Partial, text),
         TurnEvent::Final { text, stop, usage } => ChatEventPayload {
             stop_reason: Some(stop.word().to_owned()),
-            usage: Some(used(usage)),
+            usage: Some(chat_usage(usage)),
             ..spoken(ChatState::Final, text)
         },
         TurnEvent::Paused {
@@ -397,7 +410,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
             arguments,
         } => ChatEventPayload {
             text: Some(format!(
-                "{tool} waits for the owner\nhint: /approve {approval} or /deny {approval}"
+                "{tool} needs the owner's approval\nhint: /approve {approval} or /deny {approval}"
             )),
             approval_id: Some(approval.to_string()),
             tool: Some(tool.clone()),
@@ -413,7 +426,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
             ..chat(ChatState::Error)
         },
         TurnEvent::Stopped => ChatEventPayload {
-            error: Some("it was stopped".to_owned()),
+            error: Some("stopped".to_owned()),
             stopped: Some(true),
             ..chat(ChatState::Error)
         },
@@ -422,7 +435,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
             tool: name,
             text,
         } => {
-            return Some(Told::Tool(Box::new(ChatToolEvent {
+            return Some(WireEvent::Tool(Box::new(ChatToolEvent {
                 text: Some(text.clone()),
                 offset: reply.map(|_| mark.offset),
                 ..tool(call_id, name, ChatToolState::Output)
@@ -434,7 +447,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
             arguments,
             call,
         } => {
-            return Some(Told::Tool(Box::new(ChatToolEvent {
+            return Some(WireEvent::Tool(Box::new(ChatToolEvent {
                 args: Some(arguments.clone()),
                 audit_call: call.map(|call| call.to_string()),
                 ..tool(call_id, name, ChatToolState::Started)
@@ -448,7 +461,7 @@ fn told(event: &ChatEvent) -> Option<Told> {
             took_ms,
             call,
         } => {
-            return Some(Told::Tool(Box::new(ChatToolEvent {
+            return Some(WireEvent::Tool(Box::new(ChatToolEvent {
                 ok: Some(*ok),
                 audit_call: call.map(|call| call.to_string()),
                 shown: Some(shown.clone()),
@@ -456,29 +469,29 @@ fn told(event: &ChatEvent) -> Option<Told> {
                 ..tool(call_id, name, ChatToolState::Done)
             })));
         }
-        TurnEvent::Resumed => return None, // the tool's end says it
+        TurnEvent::Resumed => return None, // the tool's end event implies it
         TurnEvent::Taken { at, message, into } => {
-            let kept = StoredMessage {
+            let stored = StoredMessage {
                 seq: mark.seq?,
                 at: *at,
                 message: message.clone(),
                 usage: None,
                 made: Vec::new(),
             };
-            return Some(Told::Taken(Box::new(ChatTakenEvent {
+            return Some(WireEvent::Taken(Box::new(ChatTakenEvent {
                 run_id: event.run_id.clone(),
                 session_key: event.session.to_string(),
-                message: said(kept).pop()?,
+                message: chat_messages(stored).pop()?,
                 into: into.clone(),
             })));
         }
         TurnEvent::Deleted => {
-            return Some(Told::Deleted(SessionDeletedEvent {
+            return Some(WireEvent::Deleted(SessionDeletedEvent {
                 session_key: event.session.to_string(),
             }));
         }
     };
-    Some(Told::Chat(Box::new(told)))
+    Some(WireEvent::Chat(Box::new(payload)))
 }
 
 #[cfg(test)]
@@ -509,22 +522,25 @@ mod tests {
     #[tokio::test]
     async fn a_slow_reader_gets_deltas_together_and_every_end() {
         let (outbox, mut queue) = mpsc::channel(ROOM_FOR_DELTAS + 2);
-        let mut desk = Desk {
+        let mut forwarder = ChatForwarder {
             outbox: &outbox,
-            held: None,
+            pending: None,
         };
         for word in ["a", "b", "c", "d"] {
-            desk.take(&event("r", TurnEvent::Delta(word.to_owned())))
+            forwarder
+                .forward(&event("r", TurnEvent::Delta(word.to_owned())))
                 .await;
         }
         let first: Vec<Value> = payloads(&mut queue);
         let texts: Vec<&str> = first.iter().filter_map(|p| p["text"].as_str()).collect();
         assert_eq!(texts, ["a", "b"], "the others find no room");
-        desk.take(&event("r", TurnEvent::Delta("e".to_owned())))
+        forwarder
+            .forward(&event("r", TurnEvent::Delta("e".to_owned())))
             .await;
         assert_eq!(payloads(&mut queue)[0]["text"], "cde");
         for word in ["x", "y", "z"] {
-            desk.take(&event("r", TurnEvent::Delta(word.to_owned())))
+            forwarder
+                .forward(&event("r", TurnEvent::Delta(word.to_owned())))
                 .await;
         }
         let whole = TurnEvent::Final {
@@ -532,18 +548,18 @@ mod tests {
             stop: StopReason::End,
             usage: TurnUsage::default(),
         };
-        desk.take(&event("r", whole)).await;
+        forwarder.forward(&event("r", whole)).await;
         let last = payloads(&mut queue);
         assert_eq!(last.len(), 3);
         assert_eq!(last[2]["state"], "final");
-        assert!(desk.held.is_none());
+        assert!(forwarder.pending.is_none());
     }
 
     #[test]
     fn deltas_of_two_runs_are_not_mixed() {
         let delta =
-            |run: &str, text: &str| match told(&event(run, TurnEvent::Delta(text.to_owned()))) {
-                Some(Told::Chat(told)) => *told,
+            |run: &str, text: &str| match wire_event(&event(run, TurnEvent::Delta(text.to_owned()))) {
+                Some(WireEvent::Chat(payload)) => *payload,
                 _ => panic!("no delta"),
             };
         assert_eq!(join(delta("r", "a"), delta("r", "b")).text.unwrap(), "ab");
@@ -556,8 +572,8 @@ mod tests {
             let mut event = event("r", what);
             event.mark.reply = reply;
             event.mark.offset = offset;
-            match told(&event) {
-                Some(Told::Chat(told)) => *told,
+            match wire_event(&event) {
+                Some(WireEvent::Chat(payload)) => *payload,
                 _ => panic!("no delta"),
             }
         };

@@ -1,4 +1,4 @@
-//! `connect`: the first frame, and who it lets in.
+//! `connect`: the first request on a socket, which authenticates the peer.
 
 use std::net::IpAddr;
 
@@ -12,32 +12,32 @@ use manyhands_wire::{
 };
 
 use super::access::key;
-use super::bridge::{self, Carries};
+use super::bridge::{self, BridgeAccount};
 use super::shape::shape;
 
-/// A refusal, with the id of the request when there was one.
-pub(super) type Refused = (Option<String>, ErrorShape);
+/// An error, and the id of the request it answers if there was one.
+pub(super) type Rejection = (Option<String>, ErrorShape);
 
-/// Who was let in.
-pub(super) enum Guest {
-    /// Somebody who asks.
+/// What kind of peer connected.
+pub(super) enum PeerKind {
+    /// A client that sends requests.
     Client,
-    /// A machine that is asked.
+    /// A node that executes calls.
     Node(NodeId, Box<Offer>),
-    /// An MCP server of an editor, for one session.
+    /// An editor's MCP server, available to one session.
     EditorServer(Box<EditorServer>),
-    /// A program that carries a chat service.
-    Bridge(Carries),
+    /// A bridge to a chat service.
+    Bridge(BridgeAccount),
 }
 
-/// Lets the peer in and greets it, or says why not. The token may come in the frame or in
-/// the HTTP request before it.
+/// Authenticates the peer and builds the `hello-ok` response. The token may come in the frame or in
+/// the HTTP upgrade request.
 pub(super) async fn admit(
     gateway: &Gateway,
     text: &str,
     client: IpAddr,
     token: Option<String>,
-) -> Result<(Admitted, Guest, Response), Refused> {
+) -> Result<(Admitted, PeerKind, Response), Rejection> {
     let request = match Frame::decode(text) {
         Ok(Frame::Req(request)) => request,
         Ok(_) => {
@@ -63,29 +63,31 @@ pub(super) async fn admit(
     if params.min_protocol > PROTOCOL || params.max_protocol < PROTOCOL {
         return Err(refuse(
             Code::Version,
-            format!("this gateway speaks protocol {PROTOCOL}"),
+            format!("unsupported protocol version; this gateway supports {PROTOCOL}"),
         ));
     }
     let shown = params.auth.as_ref().and_then(|auth| auth.token.clone());
     let shown = shown.or(token);
     let refused = |error| (Some(request.id.clone()), shape(error));
     let admitted = gateway
-        .doorman
+        .auth
         .admit(client, shown.as_deref())
         .map_err(refused)?;
-    let guest = match params.client.mode {
+    let peer = match params.client.mode {
         ClientMode::Node if let Some(session) = params.client.session_key.clone() => {
+            // Node and channel tokens carry no rights to sessions, so they must not add tools to
+            // one.
             if admitted.caller.rights.role.only_serves() {
-                let message =
-                    "only a client's token or the owner's brings tools along for a session";
+                let message = "only a client's or the owner's token may add tools to a session";
                 return Err(refuse(Code::Forbidden, message.to_owned()));
             }
             let session = key(&admitted, &session);
             let session = session.map_err(|error| (Some(request.id.clone()), error))?;
             let name = params.client.id.clone();
+            // Off the async threads: an offer may hold thousands of schemas to parse.
             let offer = Offer::read_aside(params).await;
             let offer = offer.map_err(|e| refuse(Code::BadConnect, e.text()))?;
-            Guest::EditorServer(Box::new(EditorServer {
+            PeerKind::EditorServer(Box::new(EditorServer {
                 name,
                 offer,
                 session,
@@ -101,46 +103,48 @@ pub(super) async fn admit(
             })?;
             let offer = Offer::read_aside(params).await;
             let offer = offer.map_err(|e| refuse(Code::BadConnect, e.text()))?;
-            Guest::Node(name, Box::new(offer))
+            PeerKind::Node(name, Box::new(offer))
         }
-        ClientMode::Client if !admitted.caller.rights.role.only_serves() => Guest::Client,
+        ClientMode::Client if !admitted.caller.rights.role.only_serves() => PeerKind::Client,
         ClientMode::Client => {
             let role = admitted.caller.rights.role;
-            let message = format!("a {role}'s token connects a {role}: use mode `{role}`");
+            let message = format!("a {role} token cannot connect as a client; use mode `{role}`");
             return Err(refuse(Code::Forbidden, message));
         }
         ClientMode::Channel => {
-            let may = bridge::carries(gateway, &admitted, &params);
-            let may = may.map_err(|error| match error.code {
+            let served = bridge::authorize(gateway, &admitted, &params);
+            let served = served.map_err(|error| match error.code {
                 ErrorCode::InvalidArguments => refuse(Code::BadConnect, error.text()),
                 _ => refused(error),
             })?;
-            Guest::Bridge(may)
+            PeerKind::Bridge(served)
         }
     };
-    let hello = hello(gateway, &guest, admitted.caller.is_owner());
+    let hello = hello(gateway, &peer, admitted.caller.is_owner());
     let payload = serde_json::to_value(hello).map_err(|e| refuse(Code::Internal, e.to_string()))?;
-    Ok((admitted, guest, Response::ok(request.id, payload)))
+    Ok((admitted, peer, Response::ok(request.id, payload)))
 }
 
-/// The greeting: what this peer may ask, and what it may be told.
-fn hello(gateway: &Gateway, guest: &Guest, is_owner: bool) -> HelloOk {
+/// Builds the greeting with the methods and events available to this peer.
+fn hello(gateway: &Gateway, peer: &PeerKind, is_owner: bool) -> HelloOk {
     let server = Server {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         connection_id: gateway.ids.next::<CallId>().to_string(),
     };
-    let open = |method: &Method| match guest {
-        Guest::Node(..) => method.open_to_nodes(),
-        Guest::EditorServer(_) => matches!(method, Method::Connect | Method::ToolResult),
-        Guest::Bridge(_) => *method == Method::Connect || method.only_for_bridges(),
-        Guest::Client => !method.only_for_nodes() && !method.only_for_bridges(),
+    let open = |method: &Method| match peer {
+        PeerKind::Node(..) => method.open_to_nodes(),
+        PeerKind::EditorServer(_) => matches!(method, Method::Connect | Method::ToolResult),
+        PeerKind::Bridge(_) => *method == Method::Connect || method.only_for_bridges(),
+        PeerKind::Client => !method.only_for_nodes() && !method.only_for_bridges(),
     };
-    let told = |event: &EventKind| match guest {
-        Guest::Node(..) => event.is_for_nodes(),
-        Guest::EditorServer(_) => matches!(event, EventKind::ToolInvoke | EventKind::ToolCancel),
-        Guest::Bridge(_) => event.is_for_bridges(),
-        Guest::Client if event.is_for_owners() => is_owner,
-        Guest::Client => !event.is_for_nodes() && !event.is_for_bridges() && !event.is_of_nodes(),
+    let told = |event: &EventKind| match peer {
+        PeerKind::Node(..) => event.is_for_nodes(),
+        PeerKind::EditorServer(_) => matches!(event, EventKind::ToolInvoke | EventKind::ToolCancel),
+        PeerKind::Bridge(_) => event.is_for_bridges(),
+        PeerKind::Client if event.is_for_owners() => is_owner,
+        PeerKind::Client => {
+            !event.is_for_nodes() && !event.is_for_bridges() && !event.is_of_nodes()
+        }
     };
     let methods = Method::ALL.into_iter().filter(open);
     let events = EventKind::ALL.into_iter().filter(told);
@@ -161,7 +165,7 @@ fn hello(gateway: &Gateway, guest: &Guest, is_owner: bool) -> HelloOk {
             .into(),
         },
     );
-    if let Guest::Node(name, _) = guest {
+    if let PeerKind::Node(name, _) = peer {
         hello.node_id = Some(name.to_string());
     }
     hello

@@ -1,4 +1,5 @@
-//! Jobs and heartbeats on the socket. What is asked about jobs is a call of `gsv__Cron` like any other.
+//! Jobs and heartbeats on the socket. Requests about jobs are calls of `gsv__Cron`, so that rights,
+//! rules and the audit apply to them.
 
 use manyhands_core::{AgentId, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::shape::{parse, shape, value};
 
-/// The arguments of `gsv__Cron` that a method means.
+/// Translates a `cron.*` method into arguments of `gsv__Cron`.
 pub(super) fn arguments(method: Method, params: Value) -> Result<Value, ErrorShape> {
     let (action, mut arguments) = match method {
         Method::CronStatus => ("status", value(&parse::<CronStatusParams>(params)?)?),
@@ -30,8 +31,7 @@ pub(super) fn arguments(method: Method, params: Value) -> Result<Value, ErrorSha
     Ok(arguments)
 }
 
-/// What a schedule comes to. It is arithmetic about what the asker says, so whoever may ask
-/// anything may ask this.
+/// Computes the next runs of a schedule. Needs no rights: the result depends only on the request.
 pub(super) fn preview(
     gateway: &Gateway,
     params: CronPreviewParams,
@@ -39,10 +39,10 @@ pub(super) fn preview(
     gateway.cron().preview(params).map_err(shape)
 }
 
-/// What the owner asks about heartbeats.
+/// Answers the owner's requests about heartbeats.
 pub(super) async fn heartbeat(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     method: Method,
     params: Value,
 ) -> Result<Value, ErrorShape> {
@@ -61,7 +61,7 @@ pub(super) async fn heartbeat(
             let params: HeartbeatStartParams = parse(params)?;
             let agent = agent(params.agent_id)?;
             let heartbeat = cron.start_heartbeat(&agent).await.map_err(shape)?;
-            note(gateway, asker, "heartbeat.start", &agent).await?;
+            note(gateway, admitted, "heartbeat.start", &agent).await?;
             value(&HeartbeatStartResult {
                 ok: true,
                 heartbeat,
@@ -70,7 +70,8 @@ pub(super) async fn heartbeat(
         _ => {
             let params: HeartbeatTriggerParams = parse(params)?;
             let agent = agent(params.agent_id)?;
-            note(gateway, asker, "heartbeat.trigger", &agent).await?;
+            // Audited first: once triggered, the heartbeat may act immediately.
+            note(gateway, admitted, "heartbeat.trigger", &agent).await?;
             let run = cron.trigger_heartbeat(&agent).await.map_err(shape)?;
             value(&HeartbeatTriggerResult { ok: true, run })
         }
@@ -79,11 +80,11 @@ pub(super) async fn heartbeat(
 
 async fn note(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     what: &str,
     agent: &AgentId,
 ) -> Result<(), ErrorShape> {
-    let noted = gateway.note(&asker.caller, what, agent.as_str()).await;
+    let noted = gateway.note(&admitted.caller, what, agent.as_str()).await;
     noted.map_err(|error| shape(error.into()))
 }
 

@@ -1,7 +1,7 @@
-//! The WebSocket face: one socket, one caller, many requests at a time.
+//! The WebSocket face: one socket, one caller, many concurrent requests.
 //!
-//! A socket ends every call it asked for when it goes, and goes within a second when its
-//! token is taken back.
+//! Closing a socket cancels every call it started. A socket whose token is revoked is closed within
+//! a second.
 
 mod access;
 mod bridge;
@@ -45,34 +45,34 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use chat::Runs;
-use connect::Guest;
+use connect::PeerKind;
 use methods::Peer;
 use socket::{Incoming, Pulse, Socket, Upgrade, closing, violation};
 use watch::Watches;
 
-/// How often a silent peer is asked whether it is still there.
+/// Interval between pings.
 const PING: Duration = Duration::from_secs(10);
-/// A peer that sends nothing for this long, not even a pong, is gone.
+/// A peer that sends nothing for this long, not even a pong, is considered dead.
 const DEAD: Duration = Duration::from_secs(30);
-/// How many bytes of requests are read ahead while as many are open as may be.
+/// Bytes of requests read ahead while the maximum number is open.
 const READ_AHEAD: usize = 256 * 1024;
 
-/// Whose socket it is, as far as its request says.
-struct Visitor {
-    /// Where it came from.
+/// What the HTTP upgrade request says about the peer.
+struct UpgradeInfo {
+    /// Client address.
     client: IpAddr,
-    /// The token of the request, if it had one.
+    /// Bearer token of the request, if any.
     token: Option<String>,
-    /// The connection's place among those that have not shown a valid token.
+    /// The connection's slot among those that are not authenticated yet.
     seat: Option<Arc<Seat>>,
 }
 
-/// Takes the socket over.
+/// Handles `GET /ws`: upgrades the connection and serves the socket.
 pub async fn upgrade(State(gateway): State<Arc<Gateway>>, parts: Parts) -> HttpResponse {
     let limit =
         usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
-    let visitor = match manyhands_http_common::client(&parts, &gateway) {
-        Ok(client) => Visitor {
+    let info = match manyhands_http_common::client(&parts, &gateway) {
+        Ok(client) => UpgradeInfo {
             client,
             token: manyhands_http_common::bearer(&parts).map(str::to_owned),
             seat: manyhands_http_common::seat(&parts).cloned(),
@@ -80,19 +80,20 @@ pub async fn upgrade(State(gateway): State<Arc<Gateway>>, parts: Parts) -> HttpR
         Err(error) => return Refusal(error).into_response(),
     };
     match Upgrade::of(parts) {
-        Ok(upgrade) => upgrade.serve(limit, move |socket| serve(gateway, socket, visitor)),
+        Ok(upgrade) => upgrade.serve(limit, move |socket| serve(gateway, socket, info)),
         Err(refused) => refused,
     }
 }
 
-async fn serve(gateway: Arc<Gateway>, mut socket: Socket, visitor: Visitor) {
+async fn serve(gateway: Arc<Gateway>, mut socket: Socket, info: UpgradeInfo) {
     let sockets = gateway.path.metrics().gauge("websocket_connections");
     sockets.increment(1);
     let outbox = socket.outbox.clone();
     let (stream, pulse) = (&mut socket.incoming, &socket.pulse);
-    let close = match greeted(&gateway, stream, visitor).await {
-        Ok((admitted, Guest::EditorServer(brought), hello)) => {
-            // Before the greeting: who is greeted can rely on it that the session has the tools.
+    let close = match handshake(&gateway, stream, info).await {
+        Ok((admitted, PeerKind::EditorServer(brought), hello)) => {
+            // Attached before the greeting: a greeted peer may rely on the session having its
+            // tools.
             match gateway.nodes.bring(*brought, outbox.clone()) {
                 Ok(node) => {
                     let _ = outbox.words.send(text(hello)).await;
@@ -106,66 +107,66 @@ async fn serve(gateway: Arc<Gateway>, mut socket: Socket, visitor: Visitor) {
                 }
             }
         }
-        Ok((admitted, guest, hello)) => {
+        Ok((admitted, peer, hello)) => {
             let _ = outbox.words.send(text(hello)).await;
-            match guest {
-                Guest::Client => client(gateway, admitted, outbox.words, stream, pulse).await,
-                Guest::Bridge(carries) => {
+            match peer {
+                PeerKind::Client => client(gateway, admitted, outbox.words, stream, pulse).await,
+                PeerKind::Bridge(served) => {
                     let words = outbox.words;
-                    bridge::serve(&gateway, &admitted, carries, words, stream, pulse).await
+                    bridge::serve(&gateway, &admitted, served, words, stream, pulse).await
                 }
-                Guest::EditorServer(_) => None, // served above
-                Guest::Node(name, offer) => {
+                PeerKind::EditorServer(_) => None, // served above
+                PeerKind::Node(name, offer) => {
                     node::serve(&gateway, &admitted, name, *offer, outbox, stream, pulse).await
                 }
             }
         }
-        Err(Ended::Refused((id, error), code)) => {
+        Err(AdmitError::Rejected((id, error), code)) => {
             let close = closing(code, &error.message);
             let response = Response::failed(id.unwrap_or_default(), error);
             let _ = outbox.words.send(text(response)).await;
             Some(close)
         }
-        Err(Ended::Closed(close)) => close,
+        Err(AdmitError::Closed(close)) => close,
     };
     socket.close(close).await;
     sockets.decrement(1);
 }
 
-/// How a socket ended that was not let in.
-enum Ended {
-    /// It was refused, and is closed with this code.
-    Refused(connect::Refused, CloseCode),
-    /// The peer closed it, or it is closed with this.
+/// Why a socket was not admitted.
+enum AdmitError {
+    /// Rejected, and closed with this code.
+    Rejected(connect::Rejection, CloseCode),
+    /// Closed by the peer, or to be closed with this frame.
     Closed(Option<CloseFrame>),
 }
 
-impl From<connect::Refused> for Ended {
-    fn from(refused: connect::Refused) -> Self {
-        let code = match Code::from_number(refused.1.code) {
+impl From<connect::Rejection> for AdmitError {
+    fn from(rejection: connect::Rejection) -> Self {
+        let code = match Code::from_number(rejection.1.code) {
             Some(Code::Unauthenticated) => CLOSE_UNAUTHENTICATED.into(),
             Some(Code::Unavailable) => CloseCode::Again,
             _ => CloseCode::Policy,
         };
-        Self::Refused(refused, code)
+        Self::Rejected(rejection, code)
     }
 }
 
-/// Waits for `connect`, and lets the peer in or says why not.
-async fn greeted(
+/// Waits for `connect` and authenticates the peer.
+async fn handshake(
     gateway: &Gateway,
     stream: &mut Incoming,
-    visitor: Visitor,
-) -> Result<(Admitted, Guest, Response), Ended> {
-    let Visitor {
+    info: UpgradeInfo,
+) -> Result<(Admitted, PeerKind, Response), AdmitError> {
+    let UpgradeInfo {
         client,
         token,
         seat,
-    } = visitor;
-    // A frame may be large, so only few sockets may send one before they have shown a valid token.
+    } = info;
+    // A frame may be large, so only a few sockets may send one before they authenticate.
     let known = token
         .as_deref()
-        .is_some_and(|token| gateway.doorman.recognises(token));
+        .is_some_and(|token| gateway.auth.recognises(token));
     let unknown = (!known).then(|| gateway.socket_lobby.enter(client));
     let mut evicted = pin!(async {
         match &unknown {
@@ -173,14 +174,14 @@ async fn greeted(
             None => std::future::pending().await,
         }
     });
-    let refused = |code, message: &str| Ended::from((None, ErrorShape::new(code, message)));
+    let refused = |code, message: &str| AdmitError::from((None, ErrorShape::new(code, message)));
     let until = Instant::now() + manyhands_wire::CONNECT_WITHIN;
     loop {
         let next = tokio::select! {
             biased;
             next = timeout_at(until, stream.next()) => next,
             () = &mut evicted => {
-                let message = "too many sockets have not sent `connect`, and this one had waited longest; connect again";
+                let message = "too many sockets are waiting for `connect` and this one waited longest; reconnect";
                 return Err(refused(Code::Unavailable, message));
             }
         };
@@ -192,25 +193,25 @@ async fn greeted(
                 }
                 return Ok(admitted);
             }
-            // The pong is written when the next frame is read.
+            // tungstenite writes the pong when the next frame is read.
             Ok(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => {}
             Ok(Some(Ok(Message::Binary(_)))) => {
                 let message = "the first message must be the request `connect`, as text";
                 let error = ErrorShape::new(Code::NotConnected, message);
-                return Err(Ended::Refused((None, error), CloseCode::Unsupported));
+                return Err(AdmitError::Rejected((None, error), CloseCode::Unsupported));
             }
-            Ok(Some(Ok(Message::Close(_))) | None) => return Err(Ended::Closed(None)),
-            Ok(Some(Err(error))) => return Err(Ended::Closed(violation(&error))),
+            Ok(Some(Ok(Message::Close(_))) | None) => return Err(AdmitError::Closed(None)),
+            Ok(Some(Err(error))) => return Err(AdmitError::Closed(violation(&error))),
             Err(_) => {
-                let message = "no `connect` came within 15 seconds";
+                let message = "no `connect` received within 15 seconds";
                 return Err(refused(Code::BadConnect, message));
             }
         }
     }
 }
 
-/// Serves a client until it goes, or says why its socket is closed. Every call that the socket
-/// asked for ends with it.
+/// Serves a client until it disconnects; returns the Close frame to send, if any. Calls started on
+/// the socket are cancelled with it.
 async fn client(
     gateway: Arc<Gateway>,
     admitted: Admitted,
@@ -219,13 +220,13 @@ async fn client(
     pulse: &Pulse,
 ) -> Option<CloseFrame> {
     let runs = Arc::new(Runs::default());
-    let house = gateway.clone();
+    let for_lists = gateway.clone();
     let (minds, caller, words) = (
         gateway.minds().clone(),
         admitted.caller.clone(),
         outbox.clone(),
     );
-    let mut session = Session {
+    let mut session = ClientSession {
         gateway,
         admitted,
         outbox,
@@ -237,37 +238,38 @@ async fn client(
     tokio::select! {
         close = session.run(stream, pulse) => close,
         () = chat::forward(&minds, &caller, &words, &runs) => None,
-        () = lists::forward(&house, &caller, &words) => None,
+        () = lists::forward(&for_lists, &caller, &words) => None,
     }
 }
 
-/// One client. Every request is answered, however many it sends without reading: requests beyond
-/// [`MAX_OPEN_REQUESTS`] wait, and beyond what is read ahead they wait in TCP, so that the client is slowed down and
-/// memory stays bounded.
+/// One client. Every request is answered, however many are sent without reading: requests beyond
+/// [`MAX_OPEN_REQUESTS`] wait, and beyond the read-ahead limit they wait in TCP, which slows the
+/// client down and keeps memory bounded.
 ///
-/// Not reading cannot block a request for good. None of a client's methods needs a further frame of the same socket to
-/// end: each has a deadline of its own, and its answer waits only for the client to read, which the writer (a task of
-/// its own) gives up after 30 seconds without progress. Reading ahead is for what may come behind the waiting requests:
-/// pings and Close. Nodes and bridges are different: what they send are mostly *answers* to the gateway, for which
-/// its open calls wait, so theirs is never limited by how many calls are open; it is taken one message at a time.
-struct Session {
+/// Not reading cannot block a request forever. No client method needs a further frame of the same
+/// socket to finish: each has its own deadline, and its response waits only for the client to read,
+/// which the writer (a separate task) gives up after 30 seconds without progress. Reading ahead
+/// lets pings and Close pass the waiting requests. Nodes and bridges differ: they mostly send
+/// *answers* that open calls wait for, so they are never limited by the number of open calls and
+/// are handled one message at a time.
+struct ClientSession {
     gateway: Arc<Gateway>,
     admitted: Admitted,
     outbox: mpsc::Sender<Message>,
     open: JoinSet<()>,
-    /// What was read while as many were open as may be, oldest first.
+    /// Frames read while the maximum number of requests was open, oldest first.
     waiting: VecDeque<Utf8Bytes>,
     runs: Arc<Runs>,
     watches: Arc<Watches>,
 }
 
-impl Session {
-    /// Serves until the peer goes, or says why the socket is closed.
+impl ClientSession {
+    /// Serves until the peer disconnects; returns the Close frame to send, if any.
     async fn run(&mut self, stream: &mut Incoming, pulse: &Pulse) -> Option<CloseFrame> {
         let mut pings = interval(PING);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
-        let mut lapsed = pin!(gateway.doorman.lapsed(&admitted));
+        let mut lapsed = pin!(gateway.auth.lapsed(&admitted));
         let stopping = gateway.stopping();
         let (mut changes, mut news) = (gateway.nodes.changes(), gateway.nodes.news());
         loop {
@@ -276,30 +278,32 @@ impl Session {
             {
                 self.take(&text);
             }
-            let reads = self.reads_on();
+            let reads = self.has_room();
             tokio::select! {
                 message = stream.next(), if reads => match message {
                     Some(Ok(Message::Text(text))) => self.waiting.push_back(text),
-                    Some(Ok(Message::Binary(_))) => return Some(closing(CloseCode::Unsupported, "no transfer was given to this socket")),
+                    Some(Ok(Message::Binary(_))) => return Some(closing(CloseCode::Unsupported, "unexpected binary frame: no transfer is open on this socket")),
                     Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
                     Some(Ok(Message::Close(_))) | None => return None,
                     Some(Err(error)) => return violation(&error),
                 },
                 _ = pings.tick() => {
+                    // While reading is paused on purpose, silence says nothing about the peer.
                     match reads {
                         true if pulse.silent_for() > DEAD => return None,
                         true => {}
-                        false => pulse.not_listening(),
+                        false => pulse.restart_idle_clock(),
                     }
                     let _ = self.outbox.try_send(Message::Ping(Default::default()));
                 }
                 ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED.into(), &ended.message)),
                 Some(_) = self.open.join_next(), if !self.open.is_empty() => {}
+                // Open requests finish first; the drain timeout bounds the wait.
                 () = stopping.cancelled(), if self.open.is_empty() => return Some(closing(CloseCode::Restart, "the gateway is stopping")),
                 Ok(()) = changes.changed() => self.tell(&ToolsChangedEvent {}),
-                told = news.recv() => {
-                    if let Ok(told) = told {
-                        self.announce(&told);
+                event = news.recv() => {
+                    if let Ok(event) = event {
+                        self.forward_process_event(&event);
                     }
                 }
                 () = self.outbox.closed() => return None,
@@ -307,8 +311,8 @@ impl Session {
         }
     }
 
-    /// Whether there is room for what the client sends next.
-    fn reads_on(&self) -> bool {
+    /// Whether there is room to read another frame.
+    fn has_room(&self) -> bool {
         let bytes: usize = self.waiting.iter().map(|text| text.len()).sum();
         self.waiting.len() < MAX_OPEN_REQUESTS && bytes < READ_AHEAD
     }
@@ -317,11 +321,11 @@ impl Session {
         let outbox = self.outbox.clone();
         let request = match Frame::decode(frame) {
             Ok(Frame::Req(request)) => request,
-            Ok(Frame::Res(_) | Frame::Evt(_)) => return, // nothing was asked of this peer
+            Ok(Frame::Res(_) | Frame::Evt(_)) => return, // clients receive no requests
             Err(error) => {
                 let answer = text(Response::failed("", error));
                 self.open.spawn(async move {
-                    let _ = outbox.send(answer).await; // the peer may have gone
+                    let _ = outbox.send(answer).await; // the client may have disconnected
                 });
                 return;
             }
@@ -341,7 +345,11 @@ impl Session {
             let answer = contained(methods::answer(&gateway, &admitted, request, &peer)).await;
             let answer = answer.unwrap_or_else(|panicked| {
                 let reason = &panicked.reason;
-                tracing::error!(reason, "internal error: a request on a socket panicked");
+                tracing::error!(
+                    event = "socket_request_panicked",
+                    reason,
+                    "internal error (a bug in manyhands): socket request panicked"
+                );
                 Err(ErrorShape::new(Code::Internal, panicked.to_string()))
             });
             let response = match answer {
@@ -350,8 +358,9 @@ impl Session {
             };
             let (after, then) = (peer.after.into_inner(), peer.then.into_inner());
             for message in [Some(text(response)), after].into_iter().flatten() {
-                let _ = outbox.send(message).await; // the peer may have gone
+                let _ = outbox.send(message).await; // the client may have disconnected
             }
+            // Dropping the sender starts the watch, so its first output follows the response.
             drop(peer.answered);
             if let Some(request) = then {
                 request.carry_out(&gateway, &admitted).await;
@@ -359,21 +368,21 @@ impl Session {
         });
     }
 
-    /// Tells the peer something, if it has room for it.
+    /// Sends an event if the queue has room.
     fn tell<P: Payload>(&self, payload: &P) {
         let _ = self.outbox.try_send(Message::Text(payload.encode().into()));
     }
 
-    /// Tells of a program in the background: to the owner, and to whoever started it.
-    fn announce(&self, news: &ProcessNotice) {
+    /// Reports a background-process event to the owner and to the caller that started the process.
+    fn forward_process_event(&self, event: &ProcessNotice) {
         let caller = &self.admitted.caller;
-        let started = news.origin.as_ref();
+        let started = event.origin.as_ref();
         let own = started.is_some_and(|origin| origin.caller == caller.key());
         if own || caller.is_owner() {
             self.tell(&NodeExecNotice {
-                node_id: news.node.to_string(),
+                node_id: event.node.to_string(),
                 agent_id: started.map(|origin| origin.agent.clone()),
-                news: news.told.clone(),
+                news: event.told.clone(),
             });
         }
     }

@@ -1,5 +1,6 @@
-//! Tells the owner's sockets that something changed which they may be showing: questions, nodes, jobs,
-//! chats. What it is now they ask for themselves, so nothing is lost when several changes are told as one.
+//! Notifies the owner's sockets that a list they may be showing has changed: approvals, nodes,
+//! jobs, chats. Events carry no data; clients reload, so merging several changes into one event
+//! loses nothing.
 
 use std::time::Duration;
 
@@ -12,54 +13,55 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 use tokio_tungstenite::tungstenite::Message;
 
-/// The least time between two of these events on one socket.
+/// Minimum time between two of these events on one socket.
 const APART: Duration = Duration::from_millis(200);
-/// The longest that is waited for a question to run out before the clock is looked at again.
+/// Longest sleep before the clock is checked again, so that a clock change is noticed.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Tells of changes for as long as it is polled. A reader that is slow hears of the last only.
+/// Sends change events for as long as it is polled. A slow client receives only the latest.
 pub(super) async fn forward(gateway: &Gateway, caller: &Caller, outbox: &mpsc::Sender<Message>) {
     if !caller.is_owner() {
-        return std::future::pending().await; // the socket has other things to do
+        return std::future::pending().await; // returning would end the socket
     }
-    let desk = gateway.path.approvals();
-    let mut approvals = desk.changes().listen();
+    let requests = gateway.path.approvals();
+    let mut approvals = requests.changes().listen();
     let mut nodes = gateway.nodes.roll().listen();
     let mut jobs = gateway.cron().changes().listen();
     let mut chats = gateway.chats().records().changes().listen();
-    let mut runs_out = desk.pending().await.ok().and_then(|(_, first)| first);
+    let mut next_expiry = requests.pending().await.ok().and_then(|(_, first)| first);
     loop {
-        let told = tokio::select! {
+        let event = tokio::select! {
             Ok(()) = nodes.changed() => NodesChangedEvent {}.encode(),
             Ok(()) = jobs.changed() => CronChangedEvent {}.encode(),
             Ok(()) = chats.changed() => ChannelsChangedEvent {}.encode(),
-            () = questions(gateway, &mut approvals, runs_out) => match desk.pending().await {
+            () = approvals_changed(gateway, &mut approvals, next_expiry) => match requests.pending().await {
                 Ok((pending, first)) => {
-                    runs_out = first;
+                    next_expiry = first;
                     ApprovalsChangedEvent { pending }.encode()
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the questions to the owner could not be counted");
-                    runs_out = None;
+                    tracing::warn!(event = "approval_count_failed", %error, "failed to count pending approvals");
+                    next_expiry = None;
                     continue;
                 }
             },
         };
-        if outbox.send(Message::Text(told.into())).await.is_err() {
-            return std::future::pending().await; // the socket sees to its own end
+        if outbox.send(Message::Text(event.into())).await.is_err() {
+            return std::future::pending().await; // the socket's own loop notices the close
         }
         sleep(APART).await;
     }
 }
 
-/// Waits until a question is put, answered or used, or the first of them runs out.
-async fn questions(
+/// Waits until an approval is requested, decided or used, or the first pending one expires.
+async fn approvals_changed(
     gateway: &Gateway,
     changes: &mut watch::Receiver<u64>,
-    runs_out: Option<Timestamp>,
+    next_expiry: Option<Timestamp>,
 ) {
     loop {
-        let left = runs_out.map(|at| at.since(gateway.clock.now()));
+        let left = next_expiry.map(|at| at.since(gateway.clock.now()));
+        // One extra millisecond, so that the approval has expired when the timer fires.
         let left = left.map_or(LONGEST, |left| {
             left.saturating_add(Duration::from_millis(1)).min(LONGEST)
         });
@@ -67,7 +69,7 @@ async fn questions(
             Ok(()) = changes.changed() => return,
             () = sleep(left) => {}
         }
-        if runs_out.is_some_and(|at| at <= gateway.clock.now()) {
+        if next_expiry.is_some_and(|at| at <= gateway.clock.now()) {
             return;
         }
     }

@@ -1,4 +1,5 @@
-//! The methods a client may call. Whatever touches tools or files goes down the path.
+//! The methods a client may call. Everything that touches tools or files goes through the call
+//! path.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -22,72 +23,72 @@ use tokio_tungstenite::tungstenite::Message;
 use super::channels;
 use super::chat::{self, Runs};
 use super::cron;
-use super::request::{self, Requested};
-use super::sessions::Desk;
+use super::request::{self, SessionCall};
+use super::sessions::SessionMethods;
 use super::shape::{parse, shape, value};
 use super::watch::{self, Watches};
 
-/// The socket that asks.
+/// The socket a request came from.
 pub(super) struct Peer<'a> {
-    /// What is to be sent to it.
+    /// Queue of messages to the client.
     pub(super) outbox: &'a mpsc::Sender<Message>,
-    /// What it is still to hear of.
+    /// Runs whose end it must still be told.
     pub(super) runs: &'a Runs,
-    /// What it watches.
+    /// Its open process watches.
     pub(super) watches: &'a Watches,
-    /// Dropped after the answer, for what must not be told before it.
+    /// Dropped after the response: releases events that must follow it.
     pub(super) answered: OnceLock<oneshot::Sender<()>>,
-    /// What it is told after the answer.
+    /// Event to send after the response.
     pub(super) after: OnceLock<Message>,
-    /// What is done after the answer.
-    pub(super) then: OnceLock<Requested>,
+    /// Call to make after the response.
+    pub(super) then: OnceLock<SessionCall>,
 }
 
-/// Answers one request.
+/// Handles one request.
 pub(super) async fn answer(
     gateway: &Arc<Gateway>,
-    asker: &Admitted,
+    admitted: &Admitted,
     request: Request,
     peer: &Peer<'_>,
 ) -> Result<Value, ErrorShape> {
     let Some(method) = Method::from_name(&request.method) else {
         let message = format!(
-            "there is no method {:?}; hello-ok lists what there is",
+            "unknown method {:?}; hello-ok lists the available ones",
             request.method
         );
         return Err(ErrorShape::new(Code::NotFound, message));
     };
     let params = request.params.unwrap_or_else(|| json!({}));
-    let asked = Asked { gateway, asker };
-    let desk = Desk { gateway, asker };
+    let calls = ToolCaller { gateway, admitted };
+    let sessions = SessionMethods { gateway, admitted };
     match method {
         Method::Connect => Err(ErrorShape::new(
             Code::BadConnect,
-            "this socket is connected already",
+            "this socket is already connected",
         )),
-        Method::ToolsList => value(&tools(gateway, asker)),
+        Method::ToolsList => value(&tools(gateway, admitted)),
         Method::ToolInvoke => {
             let params: ToolInvokeParams = parse(params)?;
             let arguments = json!(params.args.unwrap_or_default());
             let progress = match params.progress {
-                Some(true) => tell_progress(request.id, peer.outbox.clone()),
+                Some(true) => progress_events(request.id, peer.outbox.clone()),
                 _ => Progress::default(),
             };
-            let outcome = asked
-                .call_telling(&params.tool, arguments, params.agent_id, progress)
+            let outcome = calls
+                .call_with_progress(&params.tool, arguments, params.agent_id, progress)
                 .await?;
             value(&Envelope::from(Ok(outcome)))
         }
         Method::ConfigGet => {
             let params: ConfigGetParams = parse(params)?;
-            asked
+            calls
                 .tool("gsv__ConfigGet", json!({ "path": params.path }), None)
                 .await
         }
         Method::ConfigSet => {
             let ConfigSetParams { path, value: new } = parse(params)?;
-            asked.must_be_owner()?;
-            let set = gateway.set_config(&asker.caller, &path, new).await;
+            calls.must_be_owner()?;
+            let set = gateway.set_config(&admitted.caller, &path, new).await;
             let needs_restart = set.map_err(shape)?;
             value(&ConfigSetResult {
                 ok: true,
@@ -99,7 +100,7 @@ pub(super) async fn answer(
             let params: WorkspaceListParams = parse(params)?;
             let path = params.path.unwrap_or_default();
             let directory = format!("{}/", path.trim_end_matches('/'));
-            asked
+            calls
                 .tool(
                     "gsv__ReadFile",
                     json!({ "path": directory }),
@@ -110,8 +111,9 @@ pub(super) async fn answer(
         Method::WorkspaceRead => {
             let WorkspaceReadParams { path, agent_id } = parse(params)?;
             let arguments = json!({ "path": path });
-            let mut read = asked.tool("gsv__ReadFile", arguments, agent_id).await?;
-            // Of what is told: a text that was cut or masked is no version of the file.
+            let mut read = calls.tool("gsv__ReadFile", arguments, agent_id).await?;
+            // Computed from the returned text: truncated or masked content gets a version that
+            // matches no file, so a conditional write based on it fails.
             if let Some(version) = read["content"].as_str().map(workspace::version) {
                 read["version"] = json!(version);
             }
@@ -121,15 +123,15 @@ pub(super) async fn answer(
             let params: WorkspaceWriteParams = parse(params)?;
             let version = workspace::version(&params.content);
             let arguments = json!({ "path": params.path, "content": params.content });
-            let mut request = asked.request("gsv__WriteFile", arguments, params.agent_id)?;
+            let mut request = calls.request("gsv__WriteFile", arguments, params.agent_id)?;
             request.if_version = params.if_version.map(Into::into);
-            let mut written = asked.invoke(request).await?.value;
+            let mut written = calls.invoke(request).await?.value;
             written["version"] = json!(version);
             Ok(written)
         }
         Method::WorkspaceDelete => {
             let params: WorkspaceDeleteParams = parse(params)?;
-            asked
+            calls
                 .tool(
                     "gsv__DeleteFile",
                     json!({ "path": params.path }),
@@ -139,7 +141,7 @@ pub(super) async fn answer(
         }
         Method::LogsGet => {
             let params: LogsGetParams = parse(params)?;
-            asked.tool("gsv__LogsGet", value(&params)?, None).await
+            calls.tool("gsv__LogsGet", value(&params)?, None).await
         }
         Method::NodesList => {
             let nodes = gateway.nodes.list();
@@ -148,13 +150,13 @@ pub(super) async fn answer(
         }
         Method::NodeForget => {
             let NodeForgetParams { node_id, force } = parse(params)?;
-            asked.must_be_owner()?;
+            calls.must_be_owner()?;
             let force = force.unwrap_or(false);
-            let forgotten = gateway.forget_node(&asker.caller, &node_id, force).await;
+            let forgotten = gateway.forget_node(&admitted.caller, &node_id, force).await;
             value(&forgotten.map_err(shape)?)
         }
         Method::ProcessWatch => {
-            let opened = watch::open(gateway, asker, parse(params)?, peer.watches, peer.outbox);
+            let opened = watch::open(gateway, admitted, parse(params)?, peer.watches, peer.outbox);
             let (watch_id, answered) = opened.await?.unzip();
             if let Some(answered) = answered {
                 let _ = peer.answered.set(answered); // set here and nowhere else
@@ -173,50 +175,51 @@ pub(super) async fn answer(
         | Method::TransferAccept
         | Method::TransferComplete
         | Method::TransferDone => {
-            let message = format!("only a node says {method}");
+            let message = format!("{method} is available only to nodes");
             Err(ErrorShape::new(Code::Forbidden, message))
         }
         Method::ChannelInbound | Method::ChannelSent => {
-            let message = format!("only a bridge says {method}: connect in mode `channel`");
+            let message =
+                format!("{method} is available only to bridges: connect in mode `channel`");
             Err(ErrorShape::new(Code::Forbidden, message))
         }
         Method::ToolRequest => {
-            let request = request::requested(gateway, asker, parse(params)?)?;
+            let request = request::authorize(gateway, admitted, parse(params)?)?;
             let _ = peer.then.set(request); // set here and nowhere else
             value(&ToolRequestResult {
                 status: "sent".to_owned(),
             })
         }
         Method::ChatSend => {
-            let sent = chat::send(gateway, asker, parse(params)?, peer.runs).await?;
+            let sent = chat::send(gateway, admitted, parse(params)?, peer.runs).await?;
             if let Some(after) = sent.after {
                 let _ = peer.after.set(after); // set here and nowhere else
             }
             value(&sent.result)
         }
-        Method::ChatStop => value(&chat::stop(gateway, asker, &parse(params)?)?),
-        Method::SessionsList => value(&desk.list(parse(params)?).await?),
+        Method::ChatStop => value(&chat::stop(gateway, admitted, &parse(params)?)?),
+        Method::SessionsList => value(&sessions.list(parse(params)?).await?),
         Method::SessionGet => {
             let params: SessionGetParams = parse(params)?;
-            value(&desk.get(&params.session_key).await?)
+            value(&sessions.get(&params.session_key).await?)
         }
         Method::SessionStats => {
             let params: SessionStatsParams = parse(params)?;
-            value(&desk.stats(&params.session_key).await?)
+            value(&sessions.stats(&params.session_key).await?)
         }
         Method::SessionReset => {
             let params: SessionResetParams = parse(params)?;
-            value(&desk.reset(&params.session_key).await?)
+            value(&sessions.reset(&params.session_key).await?)
         }
-        Method::SessionPatch => value(&desk.patch(parse(params)?).await?),
-        Method::SessionCompact => value(&desk.compact(parse(params)?).await?),
-        Method::SessionRewind => value(&desk.rewind(parse(params)?).await?),
+        Method::SessionPatch => value(&sessions.patch(parse(params)?).await?),
+        Method::SessionCompact => value(&sessions.compact(parse(params)?).await?),
+        Method::SessionRewind => value(&sessions.rewind(parse(params)?).await?),
         Method::SessionDelete => {
             let params: SessionDeleteParams = parse(params)?;
-            value(&desk.delete(&params.session_key).await?)
+            value(&sessions.delete(&params.session_key).await?)
         }
-        Method::SessionHistory => value(&desk.history(parse(params)?).await?),
-        Method::SessionPreview => value(&desk.preview(parse(params)?).await?),
+        Method::SessionHistory => value(&sessions.history(parse(params)?).await?),
+        Method::SessionPreview => value(&sessions.preview(parse(params)?).await?),
         Method::CronStatus
         | Method::CronList
         | Method::CronAdd
@@ -225,12 +228,12 @@ pub(super) async fn answer(
         | Method::CronRun
         | Method::CronRuns => {
             let arguments = cron::arguments(method, params)?;
-            asked.tool("gsv__Cron", arguments, None).await
+            calls.tool("gsv__Cron", arguments, None).await
         }
         Method::CronPreview => value(&cron::preview(gateway, parse(params)?)?),
         Method::HeartbeatStatus | Method::HeartbeatStart | Method::HeartbeatTrigger => {
-            asked.must_be_owner()?;
-            cron::heartbeat(gateway, asker, method, params).await
+            calls.must_be_owner()?;
+            cron::heartbeat(gateway, admitted, method, params).await
         }
         Method::ChannelsList
         | Method::ChannelStart
@@ -241,22 +244,22 @@ pub(super) async fn answer(
         | Method::PairList
         | Method::PairApprove
         | Method::PairReject => {
-            asked.must_be_owner()?;
-            channels::answer(gateway, asker, method, params).await
+            calls.must_be_owner()?;
+            channels::answer(gateway, admitted, method, params).await
         }
         Method::SkillsStatus | Method::SkillsUpdate => {
             let SkillsStatusParams { agent_id } = parse(params)?;
             let agent = agent_id.as_deref().unwrap_or("main").parse::<AgentId>();
             let agent = agent.map_err(|e| shape(ToolError::parameter("agentId", e.to_string())))?;
-            let status = gateway.skills_status(&asker.caller, &agent).await;
+            let status = gateway.skills_status(&admitted.caller, &agent).await;
             value(&status.map_err(shape)?)
         }
     }
 }
 
-/// Tells the asker how far its call is and what it prints; what finds no room is left out, for the
-/// next step says more, and the result all of it.
-fn tell_progress(request_id: String, outbox: mpsc::Sender<Message>) -> Progress {
+/// Sends progress and output of a call. Events that find no room are dropped: the next one
+/// supersedes them, and the result contains everything.
+fn progress_events(request_id: String, outbox: mpsc::Sender<Message>) -> Progress {
     let last = Arc::new(Mutex::new(Step::default()));
     let tell = move |step: Step, output: Option<String>| {
         let told = ToolProgressEvent {
@@ -278,12 +281,12 @@ fn tell_progress(request_id: String, outbox: mpsc::Sender<Message>) -> Progress 
     .printing(move |text| print(latest_of(&latest), Some(text.to_owned())))
 }
 
-/// The tools somebody may call; a node may call none.
-pub(super) fn tools(gateway: &Gateway, asker: &Admitted) -> ToolsListResult {
+/// The tools the caller may use; empty for a node.
+pub(super) fn tools(gateway: &Gateway, admitted: &Admitted) -> ToolsListResult {
     let tools = listing::for_caller(
         &*gateway.path,
         &gateway.path.catalogue(),
-        &asker.caller,
+        &admitted.caller,
         &listing::Surface::All,
     );
     let define = |tool: listing::ToolListing| ToolDefinition {
@@ -296,12 +299,12 @@ pub(super) fn tools(gateway: &Gateway, asker: &Admitted) -> ToolsListResult {
     }
 }
 
-struct Asked<'a> {
+struct ToolCaller<'a> {
     gateway: &'a Gateway,
-    asker: &'a Admitted,
+    admitted: &'a Admitted,
 }
 
-impl Asked<'_> {
+impl ToolCaller<'_> {
     async fn tool(
         &self,
         tool: &str,
@@ -319,11 +322,11 @@ impl Asked<'_> {
         arguments: Value,
         agent: Option<String>,
     ) -> Result<Outcome, ErrorShape> {
-        self.call_telling(tool, arguments, agent, Progress::default())
+        self.call_with_progress(tool, arguments, agent, Progress::default())
             .await
     }
 
-    async fn call_telling(
+    async fn call_with_progress(
         &self,
         tool: &str,
         arguments: Value,
@@ -341,7 +344,7 @@ impl Asked<'_> {
         arguments: Value,
         agent: Option<String>,
     ) -> Result<CallRequest, ErrorShape> {
-        let mut request = CallRequest::new(tool, arguments, self.asker.caller.clone());
+        let mut request = CallRequest::new(tool, arguments, self.admitted.caller.clone());
         if let Some(agent) = agent {
             let parsed = agent.parse::<AgentId>();
             request.agent =
@@ -351,17 +354,17 @@ impl Asked<'_> {
     }
 
     async fn invoke(&self, request: CallRequest) -> Result<Outcome, ErrorShape> {
-        let called = self.gateway.invoke(self.asker, request).await;
+        let called = self.gateway.invoke(self.admitted, request).await;
         called.map_err(shape)
     }
 
     fn must_be_owner(&self) -> Result<(), ErrorShape> {
-        if self.asker.caller.is_owner() {
+        if self.admitted.caller.is_owner() {
             return Ok(());
         }
         Err(shape(ToolError::new(
             ErrorCode::Forbidden,
-            "only the owner changes the configuration",
+            "this method needs the owner's token",
         )))
     }
 }

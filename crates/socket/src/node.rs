@@ -1,4 +1,4 @@
-//! A node's socket: it answers what it was asked, and asks for nothing.
+//! A node's connection: it answers calls and reports events; it cannot call tools itself.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use super::shape::{shape, value};
 use super::socket::{Incoming, Pulse, closing, violation};
 use super::{DEAD, PING, text};
 
-/// How often a stopping gateway looks whether a node has answered everything.
+/// How often a stopping gateway checks whether a node has answered every call.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Connects a node and serves until it goes, or says why its socket is closed.
+/// Registers a node and serves it until it disconnects; returns the Close frame to send, if any.
 pub(super) async fn serve(
     gateway: &Arc<Gateway>,
     admitted: &Admitted,
@@ -38,14 +38,16 @@ pub(super) async fn serve(
     stream: &mut Incoming,
     pulse: &Pulse,
 ) -> Option<CloseFrame> {
-    let own = !admitted.caller.is_owner() && !gateway.doorman.is_passing(admitted.token);
+    // Only a node's own token is tied to its record: the owner's token and temporary tokens may
+    // connect any node.
+    let own = !admitted.caller.is_owner() && !gateway.auth.is_temporary(admitted.token);
     let token = own.then_some(admitted.token);
     let joined = gateway.nodes.join(name, offer, token, outbox.clone());
     let node = match joined {
         Ok(node) => node,
         Err(error) => return Some(closing(CloseCode::Again, &error.text())),
     };
-    tracing::info!(node = %node.id(), "a node connected");
+    tracing::info!(event = "node_connected", node = %node.id(), "node connected");
     let session = NodeSession {
         gateway,
         admitted,
@@ -55,11 +57,12 @@ pub(super) async fn serve(
     };
     let close = session.run(stream, pulse).await;
     gateway.nodes.leave(&node);
-    tracing::info!(node = %node.id(), why = node.why(), "a node went");
+    tracing::info!(event = "node_disconnected", node = %node.id(), reason = node.why(), "node disconnected");
     close
 }
 
-/// Serves what was brought along for a session until its editor goes, or says why its socket is closed.
+/// Serves an editor's MCP server until the editor disconnects; returns the Close frame to send, if
+/// any.
 pub(super) async fn serve_brought(
     gateway: &Arc<Gateway>,
     admitted: &Admitted,
@@ -68,7 +71,7 @@ pub(super) async fn serve_brought(
     stream: &mut Incoming,
     pulse: &Pulse,
 ) -> Option<CloseFrame> {
-    tracing::info!(server = %node.id(), "an editor connected an MCP server to its session");
+    tracing::info!(event = "session_server_connected", server = %node.id(), "editor connected an MCP server to its session");
     let session = NodeSession {
         gateway,
         admitted,
@@ -78,7 +81,7 @@ pub(super) async fn serve_brought(
     };
     let close = session.run(stream, pulse).await;
     gateway.nodes.take_away(node);
-    tracing::info!(server = %node.id(), "an editor disconnected an MCP server");
+    tracing::info!(event = "session_server_disconnected", server = %node.id(), "editor disconnected an MCP server");
     close
 }
 
@@ -87,7 +90,7 @@ struct NodeSession<'a> {
     admitted: &'a Admitted,
     node: &'a Arc<ConnectedNode>,
     outbox: &'a NodeOutbox,
-    /// It has tools for one session, and answers calls of them only.
+    /// The peer provides tools to one session and may only answer calls of them.
     brought: bool,
 }
 
@@ -95,9 +98,10 @@ impl NodeSession<'_> {
     async fn run(&self, stream: &mut Incoming, pulse: &Pulse) -> Option<CloseFrame> {
         let mut pings = interval(PING);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut lapsed = pin!(self.gateway.doorman.lapsed(self.admitted));
+        let mut lapsed = pin!(self.gateway.auth.lapsed(self.admitted));
         let mut closing_time = pin!(self.closing_time());
         loop {
+            // Biased: a revoked token or a removed node must win over further frames.
             tokio::select! {
                 biased;
                 ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED.into(), &ended.message)),
@@ -120,14 +124,15 @@ impl NodeSession<'_> {
                         Some(Ok(Message::Close(_))) | None => return None,
                         Some(Err(error)) => return violation(&error),
                     }
-                    // Only now: taking it may have waited for a slow file.
-                    pulse.not_listening();
+                    // Reset the idle clock only after the frame is handled: a slow file may have
+                    // taken longer than the dead-peer limit.
+                    pulse.restart_idle_clock();
                 }
             }
         }
     }
 
-    /// Waits until the gateway stops and nobody waits for this node any more.
+    /// Resolves when the gateway is stopping and no call waits for this node.
     async fn closing_time(&self) {
         self.gateway.stopping().cancelled().await;
         while !self.node.is_idle() {
@@ -154,7 +159,7 @@ impl NodeSession<'_> {
                 }
                 return;
             }
-            Ok(Frame::Res(_)) => return, // nothing was asked of it by request
+            Ok(Frame::Res(_)) => return, // the gateway sends nodes no requests
             Err(error) => return self.answer(Response::failed("", error)).await,
         };
         let id = request.id.clone();
@@ -166,15 +171,15 @@ impl NodeSession<'_> {
     }
 
     async fn answer(&self, response: Response) {
-        let _ = self.outbox.words.send(text(response)).await; // it may have gone
+        let _ = self.outbox.words.send(text(response)).await; // the node may have disconnected
     }
 
-    /// Takes what it says about a transfer that it was given.
+    /// Passes a transfer message on; rejects it unless the transfer was assigned to this node.
     async fn transfer(&self, id: u32, what: FromNode) -> Result<bool, ErrorShape> {
         match self.node.said(id, what).await {
             true => Ok(true),
             false => {
-                let message = format!("this node was given no transfer {id}, or it is off");
+                let message = format!("no transfer {id} is open on this node");
                 Err(ErrorShape::new(Code::NotFound, message))
             }
         }
@@ -191,7 +196,7 @@ impl NodeSession<'_> {
         let wanted = match method {
             Some(Method::ToolsList) => return value(&tools(self.gateway, self.admitted)),
             Some(Method::Connect) => {
-                let message = "this socket is connected already";
+                let message = "this socket is already connected";
                 return Err(ErrorShape::new(Code::BadConnect, message));
             }
             Some(Method::ToolResult) => {
@@ -199,7 +204,7 @@ impl NodeSession<'_> {
                 let call = answer.call_id.clone();
                 let wanted = node.answered(answer);
                 if !wanted {
-                    tracing::info!(node = %node.id(), call, "a result came for which nobody waited any more");
+                    tracing::info!(event = "late_result_dropped", node = %node.id(), call, "dropped a result that no call waits for any more");
                 }
                 wanted
             }
@@ -230,8 +235,7 @@ impl NodeSession<'_> {
                     .await?
             }
             _ => {
-                let message =
-                    "a node may only answer what it was asked, tell its news, and call tools.list";
+                let message = "a node may only answer calls, report its events and call tools.list";
                 return Err(ErrorShape::new(Code::Forbidden, message));
             }
         };

@@ -1,4 +1,4 @@
-//! `tool.request`: a call in the name of a session, whose end everybody there hears.
+//! `tool.request`: a call on behalf of a session, whose outcome every client of that session sees.
 
 use manyhands_agent::{SessionKey, TurnEvent};
 use manyhands_core::{CallId, CallRequest, ErrorCode, Invoke as _, Question, ToolError};
@@ -10,42 +10,42 @@ use tokio::time::Instant;
 use super::access::key;
 use super::shape::shape;
 
-/// How much of what a requested call gave is told.
+/// Characters of a result that are broadcast.
 const SHOWN: usize = 4_000;
-/// The longest id of a call.
+/// Longest call id, in bytes.
 const MAX_ID: usize = 200;
 
-/// A call that somebody asked for in the name of a session.
-pub(super) struct Requested {
+/// An authorized call on behalf of a session.
+pub(super) struct SessionCall {
     key: SessionKey,
     params: ToolRequestParams,
 }
 
-/// Looks whether a call may be asked for in the name of a session.
-pub(super) fn requested(
+/// Checks that the caller may make this call on behalf of the session.
+pub(super) fn authorize(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     params: ToolRequestParams,
-) -> Result<Requested, ErrorShape> {
-    let key = key(asker, &params.session_key)?;
+) -> Result<SessionCall, ErrorShape> {
+    let key = key(admitted, &params.session_key)?;
     if params.call_id.is_empty() || params.call_id.len() > MAX_ID {
         let message = format!("must be 1 to {MAX_ID} bytes");
         return Err(shape(ToolError::parameter("callId", message)));
     }
     let catalogue = gateway.path.catalogue();
     let Some(tool) = catalogue.resolve(&params.tool) else {
-        let message = format!("there is no tool {:?}", params.tool);
+        let message = format!("unknown tool {:?}", params.tool);
         return Err(shape(ToolError::new(ErrorCode::UnknownTool, message)));
     };
-    let question = Question::available(&asker.caller, key.agent(), tool.spec());
+    let question = Question::available(&admitted.caller, key.agent(), tool.spec());
     let verdict = gateway.path.authorize(question);
     verdict.refused(tool.spec()).map_err(shape)?;
-    Ok(Requested { key, params })
+    Ok(SessionCall { key, params })
 }
 
-impl Requested {
-    /// Makes the call, and tells everybody who may see the session what comes of it.
-    pub(super) async fn carry_out(self, gateway: &Gateway, asker: &Admitted) {
+impl SessionCall {
+    /// Makes the call and broadcasts its start and end to everybody who sees the session.
+    pub(super) async fn carry_out(self, gateway: &Gateway, admitted: &Admitted) {
         let ToolRequestParams {
             call_id,
             tool,
@@ -53,7 +53,7 @@ impl Requested {
             ..
         } = self.params;
         let arguments = serde_json::json!(args.unwrap_or_default());
-        let mut request = CallRequest::new(&tool, arguments.clone(), asker.caller.clone());
+        let mut request = CallRequest::new(&tool, arguments.clone(), admitted.caller.clone());
         let id = gateway.ids.next::<CallId>();
         request.id = Some(id);
         request.agent = self.key.agent().clone();
@@ -65,7 +65,7 @@ impl Requested {
             call: Some(id),
         });
         let began = Instant::now();
-        let result = gateway.invoke(asker, request).await;
+        let result = gateway.invoke(admitted, request).await;
         let shown = match &result {
             Ok(outcome) => match &outcome.value {
                 Value::String(text) => text.clone(),

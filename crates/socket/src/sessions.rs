@@ -1,7 +1,7 @@
-//! Looking at sessions and changing them, as the wire says it.
+//! Reading and changing sessions, in the wire format.
 
 use manyhands_agent::{
-    Directives as Said, PictureRef, QueuedInput, ResetPolicy, RunningTurn, SessionKey,
+    Directives as MessageDirectives, PictureRef, QueuedInput, ResetPolicy, RunningTurn, SessionKey,
     SessionSettings, StoredMessage, TurnUsage,
 };
 use manyhands_core::{ApprovalId, ErrorCode, Timestamp, ToolError};
@@ -19,35 +19,36 @@ use manyhands_wire::{
 };
 use serde_json::Value;
 
-use super::access::{Sight, key};
+use super::access::{SessionScope, key};
+use super::chat::{SessionScope, chat_usage};
 use super::shape::shape;
 
-/// How many sessions one list holds.
+/// Most sessions in one list.
 const MAX_LISTED: u32 = 1_000;
-/// How many messages one answer holds.
+/// Most messages in one response.
 const MAX_MESSAGES: u32 = 500;
-/// How many messages stay when nothing else is said.
-const KEPT: u32 = 20;
-/// The longest name of a session.
+/// Messages kept by `session.compact` by default.
+const DEFAULT_KEEP: u32 = 20;
+/// Longest session label, in characters.
 const MAX_LABEL: usize = 200;
-/// The longest text that a session's model is told besides.
+/// Longest session system prompt, in characters.
 const MAX_PROMPT: usize = 100_000;
 
-/// Somebody who asks about sessions.
-pub(super) struct Desk<'a> {
+/// The `sessions.*` methods for one caller.
+pub(super) struct SessionMethods<'a> {
     pub(super) gateway: &'a Gateway,
-    pub(super) asker: &'a Admitted,
+    pub(super) admitted: &'a Admitted,
 }
 
-impl Desk<'_> {
+impl SessionMethods<'_> {
     async fn find(&self, text: &str) -> Result<(SessionKey, SessionRecord), ErrorShape> {
-        let key = key(self.asker, text)?;
+        let key = key(self.admitted, text)?;
         let session = self.gateway.minds().get(&key).await.map_err(shape)?;
         Ok((key, session))
     }
 
     async fn note(&self, what: &str, key: &SessionKey) -> Result<(), ErrorShape> {
-        let noted = self.gateway.note(&self.asker.caller, what, key.as_str());
+        let noted = self.gateway.note(&self.admitted.caller, what, key.as_str());
         let noted = noted.await;
         noted.map_err(|error| shape(error.into()))
     }
@@ -59,10 +60,10 @@ impl Desk<'_> {
         let limit = params.limit.unwrap_or(100).clamp(1, MAX_LISTED);
         let offset = params.offset.unwrap_or(0);
         let minds = self.gateway.minds();
-        let (sessions, count) = match Sight::of(&self.asker.caller) {
-            Sight::All => minds.list(None, limit, offset).await.map_err(shape)?,
-            Sight::Nothing => (Vec::new(), 0),
-            Sight::Own(own) => {
+        let (sessions, count) = match SessionScope::of(&self.admitted.caller) {
+            SessionScope::All => minds.list(None, limit, offset).await.map_err(shape)?,
+            SessionScope::Nothing => (Vec::new(), 0),
+            SessionScope::Own(own) => {
                 let listed = minds.list_under(&own, None, limit, offset).await;
                 listed.map_err(shape)?
             }
@@ -81,10 +82,10 @@ impl Desk<'_> {
 
     pub(super) async fn get(&self, text: &str) -> Result<SessionGetResult, ErrorShape> {
         let (key, session) = self.find(text).await?;
-        self.shown(&key, session).await
+        self.details(&key, session).await
     }
 
-    async fn shown(
+    async fn details(
         &self,
         key: &SessionKey,
         session: SessionRecord,
@@ -111,7 +112,7 @@ impl Desk<'_> {
         })
     }
 
-    /// How many messages a model is still shown.
+    /// Number of messages in the model's context.
     async fn message_count(&self, session: &SessionRecord) -> Result<u64, ErrorShape> {
         let count = self.gateway.minds().message_count(session).await;
         count.map_err(shape)
@@ -129,7 +130,7 @@ impl Desk<'_> {
         let question = minds.question(&key);
         Ok(SessionStatsResult {
             uptime: self.gateway.clock.now().0.saturating_sub(session.created.0),
-            session: self.shown(&key, session).await?,
+            session: self.details(&key, session).await?,
             is_processing: minds.is_busy(&key),
             queue_size: queue as u64,
             approval_id: question.map(|(approval, _)| approval.to_string()),
@@ -137,7 +138,7 @@ impl Desk<'_> {
     }
 
     pub(super) async fn reset(&self, text: &str) -> Result<SessionResetResult, ErrorShape> {
-        let key = key(self.asker, text)?;
+        let key = key(self.admitted, text)?;
         let reset = self.gateway.minds().reset(&key).await.map_err(shape)?;
         self.note("session.reset", &key).await?;
         Ok(SessionResetResult {
@@ -156,12 +157,12 @@ impl Desk<'_> {
         &self,
         params: SessionPatchParams,
     ) -> Result<SessionPatchResult, ErrorShape> {
-        let key = key(self.asker, &params.session_key)?;
+        let key = key(self.admitted, &params.session_key)?;
         let minds = self.gateway.minds();
-        let change = Change::read(params).map_err(shape)?;
+        let change = SettingsChange::read(params).map_err(shape)?;
         let costs = change.model.is_some() || change.system_prompt.is_some();
-        if costs && !self.asker.caller.is_owner() {
-            let message = "only the owner sets the model and the system prompt";
+        if costs && !self.admitted.caller.is_owner() {
+            let message = "only the owner may set the model and the system prompt";
             return Err(shape(ToolError::new(ErrorCode::Forbidden, message)));
         }
         if let Some(Some(model)) = &change.model {
@@ -185,10 +186,10 @@ impl Desk<'_> {
         &self,
         params: SessionCompactParams,
     ) -> Result<SessionCompactResult, ErrorShape> {
-        let key = key(self.asker, &params.session_key)?;
-        let keep = params.keep_messages.unwrap_or(KEPT);
+        let key = key(self.admitted, &params.session_key)?;
+        let keep = params.keep_messages.unwrap_or(DEFAULT_KEEP);
         if keep == 0 {
-            let message = "must be at least 1; session.reset leaves nothing";
+            let message = "must be at least 1; use session.reset to remove all messages";
             return Err(shape(ToolError::parameter("keepMessages", message)));
         }
         let trimmed = self.gateway.minds().trim(&key, keep as usize).await;
@@ -206,7 +207,7 @@ impl Desk<'_> {
         &self,
         params: SessionRewindParams,
     ) -> Result<SessionRewindResult, ErrorShape> {
-        let key = key(self.asker, &params.session_key)?;
+        let key = key(self.admitted, &params.session_key)?;
         let rewound = self.gateway.minds().rewind(&key, params.seq).await;
         let rewound = rewound.map_err(shape)?;
         self.note("session.rewind", &key).await?;
@@ -221,8 +222,11 @@ impl Desk<'_> {
     }
 
     pub(super) async fn delete(&self, text: &str) -> Result<SessionDeleteResult, ErrorShape> {
-        let key = key(self.asker, text)?;
-        let gone = self.gateway.delete_session(&self.asker.caller, &key).await;
+        let key = key(self.admitted, text)?;
+        let gone = self
+            .gateway
+            .delete_session(&self.admitted.caller, &key)
+            .await;
         let gone = gone.map_err(shape)?;
         Ok(SessionDeleteResult {
             ok: true,
@@ -244,8 +248,8 @@ impl Desk<'_> {
         let page = self.gateway.minds().messages(session, before, limit);
         let page = page.await.map_err(shape)?;
         let first = page.first().map(|one| one.seq);
-        let said = page.into_iter().flat_map(said);
-        Ok((said.collect(), first.filter(|seq| *seq > session.floor)))
+        let messages = page.into_iter().flat_map(chat_messages);
+        Ok((messages.collect(), first.filter(|seq| *seq > session.floor)))
     }
 
     pub(super) async fn history(
@@ -254,8 +258,8 @@ impl Desk<'_> {
     ) -> Result<SessionHistoryResult, ErrorShape> {
         let (key, session) = self.find(&params.session_key).await?;
         let minds = self.gateway.minds();
-        // What runs before what was said: whatever happens in between is told by events, and known
-        // by its number to whoever has it from here.
+        // Running turn first, then the messages: anything that happens in between is sent as an
+        // event with a sequence number, so the client recognises what it already has.
         let (running, waiting) = match params.before {
             Some(_) => (None, Vec::new()),
             None => {
@@ -267,7 +271,7 @@ impl Desk<'_> {
         let now = self.gateway.clock.now();
         let running = running.map(|running| running_shape(running, question, now));
         let session = match running {
-            // The conversation may have begun anew since.
+            // The session may have been reset in the meantime.
             Some(_) => self.find(&params.session_key).await?.1,
             None => session,
         };
@@ -288,12 +292,12 @@ impl Desk<'_> {
         params: SessionPreviewParams,
     ) -> Result<SessionPreviewResult, ErrorShape> {
         let (_, session) = self.find(&params.session_key).await?;
-        let (said, _) = self.page(&session, None, params.limit).await?;
+        let (messages, _) = self.page(&session, None, params.limit).await?;
         Ok(SessionPreviewResult {
             message_count: self.message_count(&session).await?,
             session_key: session.key,
             session_id: session.id,
-            messages: said.into_iter().map(Into::into).collect(),
+            messages: messages.into_iter().map(Into::into).collect(),
         })
     }
 }
@@ -349,11 +353,11 @@ fn model_name(model: &ModelId) -> ModelName {
     }
 }
 
-/// What was said for one message only, as the wire says it.
-pub(super) fn directives(said: &Said) -> Directives {
+/// Converts the directives of one message to the wire format.
+pub(super) fn directives(given: &MessageDirectives) -> Directives {
     Directives {
-        think_level: said.thinking.map(|level| level.as_str().to_owned()),
-        model: said.model.as_ref().map(model_name),
+        think_level: given.thinking.map(|level| level.as_str().to_owned()),
+        model: given.model.as_ref().map(model_name),
     }
 }
 
@@ -408,9 +412,9 @@ fn policy(shape: ResetPolicyShape) -> Result<ResetPolicy, ToolError> {
     }
 }
 
-/// What changes for a session, checked.
+/// A validated change of a session's settings.
 #[derive(Default)]
-struct Change {
+struct SettingsChange {
     model: Option<Option<ModelId>>,
     thinking: Option<Option<manyhands_llm::Thinking>>,
     system_prompt: Option<Option<String>>,
@@ -419,7 +423,7 @@ struct Change {
     label: Option<Option<String>>,
 }
 
-impl Change {
+impl SettingsChange {
     fn read(params: SessionPatchParams) -> Result<Self, ToolError> {
         let SessionSettingsPatch {
             model,
@@ -486,24 +490,24 @@ impl Change {
     }
 }
 
-/// A message as the wire says it; each result of a tool is one of its own.
-pub(super) fn said(kept: StoredMessage) -> Vec<ChatMessage> {
-    let usage = kept.usage.as_ref().map(used);
-    let mut all = messages(kept);
+/// Converts a stored message; each tool result becomes a message of its own.
+pub(super) fn chat_messages(stored: StoredMessage) -> Vec<ChatMessage> {
+    let usage = stored.usage.as_ref().map(chat_usage);
+    let mut all = messages(stored);
     if let Some(last) = all.last_mut() {
         last.usage = usage;
     }
     all
 }
 
-fn messages(kept: StoredMessage) -> Vec<ChatMessage> {
+fn messages(stored: StoredMessage) -> Vec<ChatMessage> {
     let StoredMessage {
         seq,
         at,
         message,
         made,
         ..
-    } = kept;
+    } = stored;
     let mut made = made.into_iter();
     let dated = |message: ChatMessage| ChatMessage {
         seq: Some(seq),
@@ -564,12 +568,13 @@ fn reply_block(block: ReplyBlock) -> Option<ChatBlock> {
                 Arguments::Broken { raw, .. } => Value::String(raw),
             },
         }),
+        // Reasoning is shown live only; it is not part of the history.
         ReplyBlock::Thinking { .. } => None,
     }
 }
 
-/// What a turn used up, as the wire says it.
-pub(super) fn used(usage: &TurnUsage) -> ChatUsage {
+/// Converts a turn's usage to its wire format.
+pub(super) fn chat_usage(usage: &TurnUsage) -> ChatUsage {
     ChatUsage {
         replies: usage.replies,
         input_tokens: usage.input_tokens,

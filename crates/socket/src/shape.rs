@@ -1,4 +1,4 @@
-//! Parameters and results as the wire has them.
+//! Conversion of parameters, results and errors to the wire format.
 
 use manyhands_core::{Envelope, ErrorCode, ToolError};
 use manyhands_wire::{Code, ErrorShape};
@@ -15,7 +15,7 @@ pub(super) fn value(result: &impl Serialize) -> Result<Value, ErrorShape> {
     serde_json::to_value(result).map_err(|e| ErrorShape::new(Code::Internal, e.to_string()))
 }
 
-/// One of our errors as the wire says it, with the whole of it in the details.
+/// Converts an error to its wire format, with the full envelope in the details.
 pub(super) fn shape(error: ToolError) -> ErrorShape {
     let mut shape = ErrorShape::new(number(error.code), error.text());
     shape.retryable = Some(error.code.retryable());
@@ -23,7 +23,7 @@ pub(super) fn shape(error: ToolError) -> ErrorShape {
     shape
 }
 
-/// The wire's number for one of our codes.
+/// Maps an error code to its number on the wire.
 fn number(code: ErrorCode) -> Code {
     match code {
         ErrorCode::InvalidArguments | ErrorCode::TooLarge => Code::BadRequest,

@@ -1,8 +1,9 @@
-//! One WebSocket as RFC 6455 defines it: the upgrade, the bytes below the frames, and the closing handshake.
+//! One WebSocket (RFC 6455): the upgrade, the byte stream below the frames, and the closing
+//! handshake.
 //!
-//! Frames are tungstenite's. What it leaves to its user is here: a violation is answered with the close code it
-//! calls for, a Close is answered before the connection goes, and a connection ends with FIN, not with a reset
-//! that could overtake the Close frame.
+//! Framing is tungstenite's. This module adds what it leaves to its user: a protocol violation is
+//! answered with the matching close code, a Close is answered before the connection ends, and a
+//! connection ends with FIN, not with a reset that could overtake the Close frame.
 
 use std::io;
 use std::pin::Pin;
@@ -33,34 +34,33 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-/// How much is read at a time. Each socket has such a buffer, and there may be thousands: what a node
-/// says about itself fits.
+/// Read buffer per socket. There may be thousands of sockets; a node's offer still fits.
 const READ_BUFFER: usize = 16 * 1024;
-/// How many messages may wait for a slow reader.
+/// Messages queued for a slow reader.
 pub(super) const MAX_QUEUED: usize = 128;
-/// How many pieces of files may wait for it.
+/// File chunks queued for a slow reader.
 const MAX_PIECES: usize = 8;
-/// How long the peer may take no byte of what is being written to it.
+/// How long a blocked write may make no progress.
 const STALLED: Duration = Duration::from_secs(30);
-/// How often a blocked write is checked for that.
+/// How often a blocked write is checked.
 const CHECK: Duration = Duration::from_secs(1);
-/// How much is still read while the peer takes nothing. Pongs pile up behind a blocked write, so this bounds them;
-/// it is more than zero because the peer may have to finish a message before it reads.
+/// Bytes still read while a write is blocked. Pongs pile up behind a blocked write, so this bounds
+/// them; it is not zero because the peer may have to finish a message before it reads.
 const READ_WHILE_BLOCKED: usize = 1024 * 1024;
-/// How long the closing handshake and the end of the connection may take.
+/// Time limit for the closing handshake and the end of the connection.
 const CLOSED_WITHIN: Duration = Duration::from_secs(1);
 
-/// What the peer sends.
+/// Stream of frames from the peer.
 pub(super) type Incoming = SplitStream<WebSocketStream<Io>>;
 
-/// An upgrade that was asked for correctly.
+/// A valid upgrade request.
 pub(super) struct Upgrade {
     on_upgrade: OnUpgrade,
     accept: String,
 }
 
 impl Upgrade {
-    /// Checks the opening handshake (RFC 6455, 4.2.1).
+    /// Validates the opening handshake (RFC 6455, section 4.2.1).
     #[allow(clippy::result_large_err, reason = "the response is sent at once")]
     pub(super) fn of(mut parts: Parts) -> Result<Self, Response> {
         let wrong = |message: &str| {
@@ -71,7 +71,7 @@ impl Upgrade {
             )
         };
         if parts.method != Method::GET {
-            return wrong("a WebSocket is opened with GET");
+            return wrong("a WebSocket must be opened with GET");
         }
         let headers = &parts.headers;
         if !names(headers, header::CONNECTION, "upgrade")
@@ -93,8 +93,8 @@ impl Upgrade {
         }
     }
 
-    /// Answers the request, and serves the socket once the connection is handed over. No message may be larger
-    /// than `limit` bytes.
+    /// Sends the 101 response and serves the socket once the connection is handed over. Messages
+    /// larger than `limit` bytes are a violation.
     pub(super) fn serve<F>(
         self,
         limit: usize,
@@ -122,14 +122,14 @@ impl Upgrade {
     }
 }
 
-/// Whether a header that lists names has this one.
+/// Whether a comma-separated header contains this token.
 fn names(headers: &HeaderMap, name: HeaderName, wanted: &str) -> bool {
     let values = headers.get_all(name).into_iter();
     let mut listed = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
     listed.any(|one| one.trim().eq_ignore_ascii_case(wanted))
 }
 
-/// A socket: what comes in is read where it is served, what goes out is written by a task of its own.
+/// A socket. Incoming frames are read by the serving task; a separate task writes.
 pub(super) struct Socket {
     pub(super) incoming: Incoming,
     pub(super) outbox: NodeOutbox,
@@ -164,7 +164,7 @@ impl Socket {
         }
     }
 
-    /// Ends the connection: with this Close frame, or with `None` after the peer closed it.
+    /// Ends the connection: with this Close frame, or, after the peer closed it, with `None`.
     pub(super) async fn close(self, with: Option<CloseFrame>) {
         let Self {
             incoming,
@@ -175,7 +175,7 @@ impl Socket {
         } = self;
         let closing = async {
             match with {
-                // Behind the answers that are queued already.
+                // Queued behind the responses that are already waiting.
                 Some(close) => drop(outbox.words.send(Message::Close(Some(close))).await),
                 None => stop_writing.cancel(),
             }
@@ -183,22 +183,23 @@ impl Socket {
             let Ok(mut socket) = sink.reunite(incoming) else {
                 return;
             };
-            // Reading writes the answer to the peer's Close, or waits for the peer's answer to ours. After a
-            // violation there are no frames to read any more, and this ends at once.
+            // Reading sends the answer to the peer's Close, or waits for its answer to ours. After
+            // a violation the stream has ended, so this returns immediately.
             while let Some(Ok(_)) = socket.next().await {}
             let mut io = socket.into_inner();
             let _ = io.shutdown().await;
-            // A connection that is closed with unread bytes is reset, and the reset can overtake the Close frame.
+            // Closing a connection with unread bytes resets it, and the reset can overtake the
+            // Close frame.
             let mut rest = [0; 4096];
             while io.read(&mut rest).await.is_ok_and(|read| read > 0) {}
         };
-        // A peer that does not read or does not answer does not keep a socket that was closed.
+        // A peer that neither reads nor answers must not keep a closed socket alive.
         let _ = timeout(CLOSED_WITHIN, closing).await;
     }
 }
 
-/// Writes what is queued, words before pieces of files, until a Close frame was written, the peer takes nothing for
-/// too long, or it is stopped.
+/// Writes queued messages, control messages before file chunks, until a Close frame is written, the
+/// peer stalls, or `stop` fires.
 async fn write(
     mut sink: SplitSink<WebSocketStream<Io>, Message>,
     mut words: mpsc::Receiver<Message>,
@@ -227,7 +228,7 @@ async fn write(
     sink
 }
 
-/// The Close frame for what went wrong while reading; `None` when the peer closed or is gone.
+/// The Close frame for a read error; `None` if the peer closed or disappeared.
 pub(super) fn violation(error: &Error) -> Option<CloseFrame> {
     let code = match error {
         Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => return None,
@@ -239,7 +240,7 @@ pub(super) fn violation(error: &Error) -> Option<CloseFrame> {
     Some(closing(code, &error.to_string()))
 }
 
-/// A Close frame; its reason is cut to the 123 bytes that fit.
+/// Builds a Close frame, cutting the reason to fit: RFC 6455 allows 123 bytes.
 pub(super) fn closing(code: CloseCode, reason: &str) -> CloseFrame {
     let end = reason.floor_char_boundary(reason.len().min(120));
     CloseFrame {
@@ -248,25 +249,25 @@ pub(super) fn closing(code: CloseCode, reason: &str) -> CloseFrame {
     }
 }
 
-/// When bytes last moved on a connection, in either direction. Bytes and not messages: a large message over a slow
-/// line is no silence, and neither is a peer that reads one slowly.
+/// When bytes last moved on a connection, in either direction. Bytes rather than messages: a large
+/// message over a slow link is not silence, nor is a peer that reads one slowly.
 #[derive(Clone)]
-pub(super) struct Pulse(Arc<Mutex<Moved>>);
+pub(super) struct Pulse(Arc<Mutex<Activity>>);
 
-struct Moved {
-    /// When the peer last showed that it is there: it sent something, or took something after a blocked write.
+struct Activity {
+    /// When the peer was last known alive: it sent bytes, or accepted some after a blocked write.
     seen: Instant,
-    /// Since when it has taken nothing of what is being written.
+    /// Since when a write has been blocked.
     blocked: Option<Instant>,
-    /// What was read since then.
+    /// Bytes read since then.
     read: usize,
-    /// Whoever waits to read on once it takes something.
+    /// Reader waiting for the write to make progress.
     reader: Option<Waker>,
 }
 
 impl Default for Pulse {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(Moved {
+        Self(Arc::new(Mutex::new(Activity {
             seen: Instant::now(),
             blocked: None,
             read: 0,
@@ -276,25 +277,25 @@ impl Default for Pulse {
 }
 
 impl Pulse {
-    fn moved(&self) -> MutexGuard<'_, Moved> {
+    fn activity(&self) -> MutexGuard<'_, Activity> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long nothing was heard of the peer.
+    /// Time since the peer was last known alive.
     pub(super) fn silent_for(&self) -> Duration {
-        self.moved().seen.elapsed()
+        self.activity().seen.elapsed()
     }
 
-    /// Counts the time until now as not silent: nothing was read on purpose.
-    pub(super) fn not_listening(&self) {
-        self.moved().seen = Instant::now();
+    /// Restarts the idle clock after a time in which nothing was read on purpose.
+    pub(super) fn restart_idle_clock(&self) {
+        self.activity().seen = Instant::now();
     }
 
-    /// Waits until the peer has taken nothing for too long.
+    /// Resolves when a write has been blocked for longer than `STALLED`.
     async fn stalled(&self) {
         loop {
             sleep(CHECK).await;
-            let blocked = self.moved().blocked;
+            let blocked = self.activity().blocked;
             if blocked.is_some_and(|since| since.elapsed() > STALLED) {
                 return;
             }
@@ -302,15 +303,15 @@ impl Pulse {
     }
 
     fn wrote<T>(&self, written: &Poll<io::Result<T>>) {
-        let mut moved = self.moved();
+        let mut activity = self.activity();
         match written {
-            Poll::Pending => drop(moved.blocked.get_or_insert_with(Instant::now)),
+            Poll::Pending => drop(activity.blocked.get_or_insert_with(Instant::now)),
             Poll::Ready(_) => {
-                if moved.blocked.take().is_some() {
-                    moved.seen = Instant::now();
-                    moved.read = 0;
+                if activity.blocked.take().is_some() {
+                    activity.seen = Instant::now();
+                    activity.read = 0;
                 }
-                if let Some(reader) = moved.reader.take() {
+                if let Some(reader) = activity.reader.take() {
                     reader.wake();
                 }
             }
@@ -318,7 +319,7 @@ impl Pulse {
     }
 }
 
-/// The connection below the frames.
+/// The byte stream below the frames, which records activity.
 pub(super) struct Io {
     connection: TokioIo<Upgraded>,
     pulse: Pulse,
@@ -331,9 +332,9 @@ impl AsyncRead for Io {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         {
-            let mut moved = self.pulse.moved();
-            if moved.blocked.is_some() && moved.read >= READ_WHILE_BLOCKED {
-                moved.reader = Some(context.waker().clone());
+            let mut activity = self.pulse.activity();
+            if activity.blocked.is_some() && activity.read >= READ_WHILE_BLOCKED {
+                activity.reader = Some(context.waker().clone());
                 return Poll::Pending;
             }
         }
@@ -341,10 +342,10 @@ impl AsyncRead for Io {
         let read = Pin::new(&mut self.connection).poll_read(context, buffer);
         let bytes = buffer.filled().len() - before;
         if bytes > 0 {
-            let mut moved = self.pulse.moved();
-            moved.seen = Instant::now();
-            if moved.blocked.is_some() {
-                moved.read += bytes;
+            let mut activity = self.pulse.activity();
+            activity.seen = Instant::now();
+            if activity.blocked.is_some() {
+                activity.read += bytes;
             }
         }
         read

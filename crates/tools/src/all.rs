@@ -1,4 +1,4 @@
-//! All families together: what their tools stand on, and the catalogue they make.
+//! All built-in tools: their dependencies, and the catalogue they form.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,12 +18,12 @@ use manyhands_node_registry::transfer::Transfers;
 use manyhands_store::Blobs;
 
 use super::gateway::{Connections, Scripts};
-use super::ground::MindGround;
+use super::ground::AgentToolDeps;
 use super::{gateway, gsv, tool, unified};
 use crate::finder::Finder;
 
-/// What the families' tools stand on.
-pub struct Families {
+/// The dependencies of the built-in tools.
+pub struct BuiltinTools {
     /// The agents' workspaces.
     pub workspace: Workspace,
     /// The running agents.
@@ -34,7 +34,7 @@ pub struct Families {
     pub transfers: Transfers,
     /// This machine.
     pub host: Host,
-    /// Requests that leave the machine.
+    /// Outbound HTTP requests.
     pub web: Web,
     /// Ids.
     pub ids: Ids,
@@ -48,25 +48,25 @@ pub struct Families {
     pub artifacts: ArtifactStore,
     /// Collections that agents are granted.
     pub resources: Resources,
-    /// Accounts of services.
+    /// Connected accounts.
     pub connections: Arc<dyn Connections>,
     /// The models.
     pub model_registry: Arc<ModelRegistry>,
     /// The search over the catalogue.
     pub finder: Arc<Finder>,
-    /// What scripts use.
+    /// Dependencies of scripts.
     pub scripts: Scripts,
     /// Jobs.
     pub cron: JobScheduler,
-    /// Chats on platforms.
+    /// Chats on messaging platforms.
     pub chats: Chats,
 }
 
-impl Families {
-    /// All tools that are switched on.
+impl BuiltinTools {
+    /// The catalogue of all enabled tools.
     pub fn catalogue(&self, settings: &LiveSettings) -> Catalogue {
         let switches = &settings.current().tools;
-        let minds = MindGround {
+        let minds = AgentToolDeps {
             minds: self.minds.clone(),
             settings: settings.clone(),
             ids: self.ids.clone(),
@@ -75,7 +75,7 @@ impl Families {
             post: self.post.clone(),
             people: self.people.clone(),
         };
-        let gsv = gsv::tools(&gsv::Ground {
+        let gsv = gsv::tools(&gsv::GsvDeps {
             workspace: &self.workspace,
             settings,
             nodes: &self.nodes,
@@ -86,7 +86,7 @@ impl Families {
         });
         let tool = tool::tools(switches, &self.host, &self.web, &minds);
         let unified = unified::tools(switches, &self.host, &self.web, &minds, &self.chats);
-        let ground = gateway::Ground {
+        let deps = gateway::GatewayDeps {
             artifacts: &self.artifacts,
             resources: &self.resources,
             connections: &self.connections,
@@ -102,9 +102,7 @@ impl Families {
             catalogue.disable(name);
         }
         for tool in gsv.into_iter().chain(tool).chain(unified).chain(gateway) {
-            catalogue
-                .add(tool)
-                .expect("built-in tools have names of their own");
+            catalogue.add(tool).expect("built-in tool names are unique");
         }
         catalogue
             .add_forwarder(gateway::forwarder(&ground))
@@ -113,7 +111,7 @@ impl Families {
     }
 }
 
-/// The names of the tools that are switched off.
+/// The names of the disabled tools.
 fn switched_off(switches: &Tools) -> impl Iterator<Item = &'static str> {
     let all = [
         ("read_file", switches.read_file.enabled),

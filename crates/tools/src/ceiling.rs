@@ -1,4 +1,4 @@
-//! Requested values that a limit lowers: the result says so.
+//! Requested values lowered to a limit, which the result reports.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Lowered {
     requested: Number,
     /// The value that was used.
     used: Number,
-    /// The limit: a setting, or what it is fixed by.
+    /// The limit: a settings key, or a description.
     limit: &'static str,
 }
 
@@ -25,7 +25,7 @@ pub struct Lowered {
 pub struct Ceilings(Vec<Lowered>);
 
 impl Ceilings {
-    /// A count or a size.
+    /// Limits a count or a size.
     pub fn at_most(
         &mut self,
         parameter: &'static str,
@@ -42,7 +42,7 @@ impl Ceilings {
         requested.min(ceiling)
     }
 
-    /// A time in seconds.
+    /// Limits a time in seconds.
     pub fn seconds(
         &mut self,
         parameter: &'static str,
@@ -68,7 +68,7 @@ impl Ceilings {
         Ok(wanted.min(most))
     }
 
-    /// What was lowered, for the result.
+    /// The lowered values, for the result.
     pub fn into_lowered(self) -> Vec<Lowered> {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What the tools of minds stand on.
+//! Dependencies of tools that use agents.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,10 +10,10 @@ use manyhands_host::workspace::Workspace;
 use manyhands_llm::ModelId;
 use manyhands_store::Blobs;
 
-/// What the tools of minds stand on.
+/// Dependencies of tools that use agents.
 #[derive(Clone)]
-pub struct MindGround {
-    /// There once the gateway is put together.
+pub struct AgentToolDeps {
+    /// Set once the gateway is assembled.
     pub minds: Arc<OnceLock<Minds>>,
     pub settings: LiveSettings,
     pub ids: Ids,
@@ -21,11 +21,11 @@ pub struct MindGround {
     pub blobs: Blobs,
     /// Messages between agents.
     pub post: AgentMailer,
-    /// Contacts, and what is to be done for them.
+    /// Contacts and to-dos.
     pub people: People,
 }
 
-impl MindGround {
+impl AgentToolDeps {
     pub(super) fn minds(&self) -> Result<&Minds, ToolError> {
         self.minds
             .get()
@@ -33,8 +33,8 @@ impl MindGround {
     }
 }
 
-/// Whoever calls, as the turn remembers them that the call begins.
-pub(super) fn asker(context: &CallContext) -> Origin {
+/// The caller, recorded as the origin of the turn this call starts.
+pub(super) fn caller_origin(context: &CallContext) -> Origin {
     Origin {
         depth: u32::try_from(context.lineage.len()).unwrap_or(u32::MAX),
         tainted: context.taint.clone(),
@@ -43,18 +43,18 @@ pub(super) fn asker(context: &CallContext) -> Origin {
     }
 }
 
-/// Whoever calls, in whose name an agent gives another a task: words to be followed, with what
-/// may have come from outside remembered.
+/// The caller as the principal of a task one agent gives another: its text is followed as
+/// instructions, while any taint is kept.
 pub(super) fn principal(context: &CallContext) -> Origin {
-    let asker = asker(context);
+    let origin = caller_origin(context);
     Origin {
-        tainted: asker.taint(),
+        tainted: origin.taint(),
         trusted: true,
-        ..asker
+        ..origin
     }
 }
 
-/// A model that a call names.
+/// Parses the model a call names.
 pub(super) fn model(named: Option<&str>) -> Result<Option<ModelId>, ToolError> {
     let parsed = named.map(str::parse::<ModelId>).transpose();
     parsed.map_err(|e| ToolError::parameter("model", e.to_string()))

@@ -1,6 +1,6 @@
 //! The built-in tools, one file each, in a folder per spec text, and the search over the catalogue.
 //!
-//! [`Families`] holds what the tools use and makes the catalogue of those that are switched on.
+//! [`BuiltinTools`] holds their dependencies and builds the catalogue of the enabled ones.
 
 mod all;
 mod ceiling;
@@ -11,7 +11,7 @@ mod gsv;
 mod tool;
 mod unified;
 
-pub use all::Families;
+pub use all::BuiltinTools;
 pub use finder::{Finder, FinderParts};
 pub use gateway::{Connections, Scripts};
 pub use unified::todo_update::ShownEntry;

@@ -65,7 +65,7 @@ fn a_schema_is_checked_and_a_wrong_answer_is_asked_for_once_more() {
     let said = ask("json", &json!({ "type": "array" }));
     assert_eq!(said["result"]["status"], "failed", "{said}");
     let error = said["result"]["error"].as_str().expect("an error");
-    assert!(error.contains("does not fit output_schema"), "{error}");
+    assert!(error.contains("does not match output_schema"), "{error}");
     let said = ask("json", &json!({ "type": "no such type" }));
     assert_eq!(said["code"], "invalid_arguments", "{said}");
 }

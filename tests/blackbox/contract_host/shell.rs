@@ -140,7 +140,7 @@ fn only_the_bare_names_of_the_list_are_run() {
             SHELL_EXEC,
             arguments,
             "forbidden",
-            &["argv.0", "not an allowed program", "allowed are git"],
+            &["argv.0", "not an allowed program", "allowed: git"],
         );
         assert!(said.get("result").is_none(), "{said}");
     }
@@ -191,7 +191,7 @@ fn a_name_that_is_allowed_and_not_installed_says_so() {
         SHELL_EXEC,
         json!({ "argv": ["cat", "x"] }),
         "forbidden",
-        &["allowed are mh-no-such-program, echo"],
+        &["allowed: mh-no-such-program, echo"],
     );
     c.gives(SHELL_EXEC, json!({ "argv": ["echo"] }), &RAN);
 }

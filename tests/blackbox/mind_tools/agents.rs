@@ -54,7 +54,7 @@ fn a_message_in_another_name_or_to_nobody_or_too_large_is_refused() {
         POST,
         forged,
         "forbidden",
-        &["your own, main", "another's name"],
+        &["your own, main", "as another agent"],
     );
     refuses(
         &gateway,
@@ -224,7 +224,7 @@ fn a_template_is_looked_for_in_the_workspace_then_beside_it_then_in_the_program(
     assert_eq!(said["code"], "not_found", "{said}");
     let error = said["error"].as_str().expect("an error");
     assert!(
-        error.contains("there are coder, researcher, reviewer"),
+        error.contains("available: coder, researcher, reviewer"),
         "{error}"
     );
     let folder = gateway.home.blob("templates");
@@ -308,7 +308,7 @@ fn agents_stand_five_deep_and_only_below_their_maker() {
         parent = id;
     }
     let before = sessions(&gateway).len();
-    refuses(&gateway, SPAWN, below(&parent), "forbidden", &["5 deep"]);
+    refuses(&gateway, SPAWN, below(&parent), "forbidden", &["depth 5"]);
     refuses(
         &gateway,
         SPAWN,
@@ -339,7 +339,7 @@ fn an_agent_has_twenty_living_children_at_most() {
         SPAWN,
         task,
         "budget_exceeded",
-        &["20 living children"],
+        &["20 active child agents"],
     );
     let below = json!({ "template": "coder", "message": "hello", "parentId": last });
     assert_eq!(

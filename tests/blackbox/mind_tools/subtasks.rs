@@ -116,7 +116,7 @@ fn a_spawn_that_cannot_be_done_is_refused_before_anything_starts() {
         ),
         (
             json!({ "task": "hello", "tools": ["gsv__ReadFile"], "output_schema": { "type": "nonsense" } }),
-            "is not a JSON Schema",
+            "is not a usable JSON Schema",
         ),
         (
             json!({ "task": "hello", "tools": ["gsv__ReadFile"], "output_schema": 7 }),
@@ -185,7 +185,7 @@ fn a_result_fits_its_schema_or_the_task_has_failed() {
     );
     let error = hopeless["error"].as_str().expect("an error");
     assert!(
-        error.contains("does not fit output_schema: n: must be an integer"),
+        error.contains("does not match output_schema: n: must be an integer"),
         "{error}"
     );
     let labelled = spawn("labelled", &json!("numbers.v1"));

@@ -224,13 +224,13 @@ fn what_cannot_be_sent_or_taken_is_refused_and_nothing_is_written() {
             good.clone(),
             good.clone(),
             "invalid_arguments",
-            "the source itself",
+            "must differ from the source",
         ),
         (
             "gsv:note.md".to_owned(),
             "gsv:note.md".to_owned(),
             "invalid_arguments",
-            "the source itself",
+            "must differ from the source",
         ),
     ] {
         let said = transfer(&gateway, &source, &destination);

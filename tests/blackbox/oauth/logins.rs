@@ -269,7 +269,7 @@ fn a_call_names_its_account() {
         ),
         (
             ["call", "--connection", "nobody", "gsv__ReadFile"],
-            "uses no connections",
+            "does not use connections",
         ),
         (["call", "--connection", "nobody", "gateway_invoke"], "PCID"),
     ] {

@@ -1,4 +1,4 @@
-//! What a running gateway can say of itself.
+//! Checks of a running gateway.
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use manyhands_upstream::Status;
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::{Account, Finding, chats, machine};
+use super::{ChatAccount, Finding, chats, machine};
 
-/// How long one look may take.
+/// Time limit of one check.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How long the pages of the database are looked at.
+/// Time limit for checking database pages.
 const PAGES: Duration = Duration::from_secs(3);
-/// How many of the latest entries of the audit are checked.
+/// Latest audit entries to verify.
 const LATEST: i64 = 2_000;
-/// How far an entry may lie ahead of the clock before the clock is doubted, in milliseconds.
+/// How far an entry may be ahead of the clock before the clock is suspected, in milliseconds.
 const AHEAD: i64 = 60_000;
-/// How many runs of a job may fail in a row before somebody should look.
+/// Consecutive failed runs of a job before it is reported.
 const FAILURES: i64 = 3;
-/// How many things of one kind are named one by one.
+/// Items of one kind listed individually.
 const MAX_NAMED: usize = 20;
-/// How many jobs are looked at.
+/// Jobs to check.
 const MAX_JOBS: u32 = 1_000;
 
-/// Looks at everything at once; what takes too long is told as that.
+/// Runs all checks concurrently; reports those that time out.
 pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
-    type Look<'a> = (&'a str, BoxFuture<'a, Vec<Finding>>);
-    let looks: Vec<Look<'_>> = vec![
+    type Check<'a> = (&'a str, BoxFuture<'a, Vec<Finding>>);
+    let looks: Vec<Check<'_>> = vec![
         ("files", Box::pin(files(gateway))),
         ("database", Box::pin(database(gateway))),
         ("audit", Box::pin(audit(gateway))),
@@ -45,14 +45,17 @@ pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
     ];
     let bounded = looks.into_iter().map(|(what, look)| async move {
         timeout(LIMIT, look).await.unwrap_or_else(|_| {
-            let why = format!("nothing was found out within {} seconds", LIMIT.as_secs());
-            let remedy = "the machine may be busy: look again";
+            let why = format!(
+                "the check did not finish within {} seconds",
+                LIMIT.as_secs()
+            );
+            let remedy = "the machine may be busy: run the check again";
             vec![Finding::look(what, why, remedy)]
         })
     });
     let mut found: Vec<Finding> = join_all(bounded).await.into_iter().flatten().collect();
     for one in &mut found {
-        // What a server or a platform said may hold anything.
+        // Text from servers or platforms may contain secrets.
         let mut about = json!(one.about);
         gateway.redact(&mut about);
         one.about = about.as_str().unwrap_or_default().to_owned();
@@ -60,7 +63,7 @@ pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
     found
 }
 
-/// What lies in the home, looked at off the runtime's threads.
+/// Checks the files of the home, off the async threads.
 async fn files(gateway: &Gateway) -> Vec<Finding> {
     let (home, config) = (gateway.home().to_owned(), gateway.config_file().clone());
     let least = gateway.settings.current().limits.min_free_bytes;
@@ -73,13 +76,13 @@ async fn files(gateway: &Gateway) -> Vec<Finding> {
         ]
     });
     looked.await.unwrap_or_else(|error| {
-        let remedy = "look at the log, and restart the gateway";
+        let remedy = "check the log and restart the gateway";
         vec![Finding::wrong("files", error.to_string(), remedy)]
     })
 }
 
 fn broken(what: &str, error: &StoreError) -> Finding {
-    let remedy = "follow the message, or bring a backup back with `manyhands restore`";
+    let remedy = "follow the message, or restore a backup with `manyhands restore`";
     Finding::wrong(what, error.to_string(), remedy)
 }
 
@@ -92,24 +95,24 @@ async fn database(gateway: &Gateway) -> Vec<Finding> {
     vec![match found {
         Inspection::Whole { bytes } => Finding::fine(
             "database",
-            format!("every page is in order ({})", size(bytes)),
+            format!("all pages are intact ({})", size(bytes)),
         ),
         Inspection::Unfinished { bytes } => Finding::fine(
             "database",
             format!(
-                "it answers; it is too large to look at every page now ({})",
+                "responds; too large to check every page now ({})",
                 size(bytes)
             ),
         ),
         Inspection::Damaged { what } => Finding::wrong(
             "database",
             what.join("; "),
-            "make a copy of the home, then bring a backup back with `manyhands restore`",
+            "copy the home folder, then restore a backup with `manyhands restore`",
         ),
     }]
 }
 
-/// The end of the chain, and whether the clock lies behind it.
+/// Checks the end of the audit chain, and that the clock is not behind it.
 async fn audit(gateway: &Gateway) -> Vec<Finding> {
     let audit = gateway.store.audit();
     let last = AuditFilter {
@@ -126,7 +129,7 @@ async fn audit(gateway: &Gateway) -> Vec<Finding> {
         Ok(verdict) if verdict.ok => Finding::fine(
             "audit",
             format!(
-                "the latest {} of {seq} entries are whole; `manyhands audit verify` checks all",
+                "the latest {} of {seq} entries are intact; `manyhands audit verify` checks all",
                 verdict.checked
             ),
         ),
@@ -138,7 +141,7 @@ async fn audit(gateway: &Gateway) -> Vec<Finding> {
             Finding::wrong(
                 "audit",
                 format!("it was tampered with or damaged{what}"),
-                "`manyhands audit verify` lists what differs; compare it with a backup",
+                "`manyhands audit verify` lists the differences; compare them with a backup",
             )
         }
         Err(error) => broken("audit", &error),
@@ -148,11 +151,11 @@ async fn audit(gateway: &Gateway) -> Vec<Finding> {
         Some(at) if at.0 - now.0 > AHEAD => Finding::look(
             "clock",
             format!(
-                "it is {}, though something was done at {}",
+                "it is {}, but the last audit entry is from {}",
                 now.rfc3339(),
                 at.rfc3339()
             ),
-            "set the clock of this machine right: jobs and expiries follow it",
+            "correct this machine's clock: jobs and expiries depend on it",
         ),
         _ => Finding::fine("clock", now.rfc3339()),
     };
@@ -161,16 +164,16 @@ async fn audit(gateway: &Gateway) -> Vec<Finding> {
 
 async fn vault(gateway: &Gateway) -> Vec<Finding> {
     vec![match gateway.store.vault().all().await {
-        Ok(secrets) => Finding::fine("vault", format!("{} secrets can be read", secrets.len())),
+        Ok(secrets) => Finding::fine("vault", format!("{} secrets are readable", secrets.len())),
         Err(error) => broken("vault", &error),
     }]
 }
 
-/// Who can reach it, and whether what they say is read on the way.
+/// Checks who can reach the gateway, and whether traffic is encrypted.
 fn listening(gateway: &Gateway) -> Finding {
     let what = "listening";
     let Some(listening) = gateway.listening() else {
-        return Finding::fine(what, "on nothing yet");
+        return Finding::fine(what, "not listening yet");
     };
     let public = gateway.settings.current().public_url.clone();
     match (
@@ -178,22 +181,22 @@ fn listening(gateway: &Gateway) -> Finding {
         listening.tls,
     ) {
         (true, _) => match public {
-            None => Finding::fine(what, "only for this machine"),
+            None => Finding::fine(what, "only reachable from this machine"),
             Some(url) if url.starts_with("http://") => Finding::look(
                 what,
-                format!("others reach it by {url}, where tokens travel in the clear"),
-                "let what stands before it speak TLS, and set public_url to its https address",
+                format!("reachable at {url}, where tokens are sent unencrypted"),
+                "enable TLS on the reverse proxy and set public_url to its https address",
             ),
-            Some(url) => Finding::fine(what, format!("for this machine, and for others by {url}")),
+            Some(url) => Finding::fine(what, format!("reachable from this machine, and at {url}")),
         },
         (false, true) => Finding::fine(what, format!("on {} with TLS", listening.address)),
         (false, false) => Finding::look(
             what,
             format!(
-                "everybody who reaches {} speaks to it in the clear, tokens included",
+                "connections to {} are unencrypted, tokens included",
                 listening.address
             ),
-            "set tls.cert and tls.key, or listen on 127.0.0.1 behind something that speaks TLS",
+            "set tls.cert and tls.key, or listen on 127.0.0.1 behind a TLS reverse proxy",
         ),
     }
 }
@@ -201,7 +204,7 @@ fn listening(gateway: &Gateway) -> Finding {
 fn models(gateway: &Gateway) -> Vec<Finding> {
     let mut found = vec![machine::models(&gateway.settings.current().models)];
     let problems = gateway.model_registry.now().problems().to_vec();
-    let remedy = "mend [models] in config.toml; `manyhands models` lists what there is";
+    let remedy = "fix [models] in config.toml; `manyhands models` lists the providers";
     found.extend(
         problems
             .into_iter()
@@ -214,10 +217,7 @@ fn models(gateway: &Gateway) -> Vec<Finding> {
 fn nodes(gateway: &Gateway) -> Finding {
     let nodes = gateway.nodes.list();
     let online = nodes.iter().filter(|node| node.online).count();
-    Finding::fine(
-        "nodes",
-        format!("{} on record, {online} online", nodes.len()),
-    )
+    Finding::fine("nodes", format!("{} known, {online} online", nodes.len()))
 }
 
 fn servers(gateway: &Gateway) -> Vec<Finding> {
@@ -233,7 +233,7 @@ fn servers(gateway: &Gateway) -> Vec<Finding> {
         });
         if let Some(why) = failing.or_else(|| server.problem()) {
             let remedy = format!(
-                "`manyhands mcp test {name}` tries it, `manyhands mcp logs {name}` shows its last words"
+                "test it with `manyhands mcp test {name}`; see its log with `manyhands mcp logs {name}`"
             );
             found.push(Finding::look("servers", format!("{name}: {why}"), remedy));
         }
@@ -241,22 +241,22 @@ fn servers(gateway: &Gateway) -> Vec<Finding> {
         let held = pins.iter().filter(|pin| pin.held.is_some()).count();
         if held > 0 {
             let why = format!(
-                "{name}: {held} tools say something else than what was taken on, and are held"
+                "{name}: {held} tools differ from the accepted definitions and are held back"
             );
-            let remedy = format!("`manyhands mcp accept {name}` shows how they differ");
+            let remedy = format!("review the differences with `manyhands mcp accept {name}`");
             found.push(Finding::look("servers", why, remedy));
         }
     }
     let more = found.len().saturating_sub(MAX_NAMED);
     found.truncate(MAX_NAMED);
     if more > 0 {
-        let remedy = "`manyhands mcp list` shows how they stand";
+        let remedy = "`manyhands mcp list` shows their status";
         found.push(Finding::look("servers", format!("and {more} more"), remedy));
     }
     if found.is_empty() && !all.is_empty() {
         found.push(Finding::fine(
             "servers",
-            format!("{} are configured, none fails", all.len()),
+            format!("{} configured, none failing", all.len()),
         ));
     }
     found
@@ -265,14 +265,14 @@ fn servers(gateway: &Gateway) -> Vec<Finding> {
 async fn of_chats(gateway: &Gateway) -> Vec<Finding> {
     let accounts = gateway.chats().status().await.into_iter().map(|one| {
         let (state, detail) = one.words();
-        Account {
+        ChatAccount {
             state,
             detail,
             channel: one.channel,
             account: one.account,
         }
     });
-    let accounts: Vec<Account> = accounts.collect();
+    let accounts: Vec<ChatAccount> = accounts.collect();
     let records = gateway.chats().records();
     match (records.backlog().await, records.lost().await) {
         (Ok(heard), Ok(said)) => chats(&accounts, &heard, &said),
@@ -300,18 +300,18 @@ async fn jobs(gateway: &Gateway) -> Vec<Finding> {
         })
         .collect();
     if count > 0 && found.is_empty() {
-        found.push(Finding::fine("jobs", format!("{count} are switched on")));
+        found.push(Finding::fine("jobs", format!("{count} enabled")));
     }
     found
 }
 
 fn page() -> Finding {
     match manyhands_page::FILES.is_empty() {
-        false => Finding::fine("page", "it is built in, and served at /"),
+        false => Finding::fine("page", "built in, served at /"),
         true => Finding::look(
             "page",
-            "it was not built into this program",
-            "`make up` builds it, where there is Node.js",
+            "not built into this program",
+            "build it with `make up`, which needs Node.js",
         ),
     }
 }

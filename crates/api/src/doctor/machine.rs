@@ -1,4 +1,4 @@
-//! What can be looked at on this machine, whether a gateway runs or not.
+//! Checks of this machine that need no running gateway.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -10,46 +10,49 @@ use manyhands_guard::{Supervisor, probe, read_private, self_test};
 
 use super::Finding;
 
-/// The folder where everything is kept.
+/// Checks the home folder.
 pub fn home(home: &Path) -> Finding {
     match std::fs::metadata(home) {
         Ok(found) if !found.is_dir() => Finding::wrong(
             "home",
             format!("{} is not a directory", home.display()),
-            "choose another with MANYHANDS_HOME",
+            "choose another folder with MANYHANDS_HOME",
         ),
         Ok(found) if found.permissions().mode() & 0o077 != 0 => Finding::wrong(
             "home",
-            format!("others can look into {}", home.display()),
+            format!("other users can read {}", home.display()),
             format!("chmod 700 {}", home.display()),
         ),
         Ok(_) => Finding::fine("home", home.display().to_string()),
         Err(_) => Finding::fine(
             "home",
-            format!("{} is made by the first `manyhands up`", home.display()),
+            format!(
+                "{} will be created by the first `manyhands up`",
+                home.display()
+            ),
         ),
     }
 }
 
-/// The settings as they stand in the file.
+/// Checks the settings file.
 pub fn settings(file: &ConfigFile) -> Finding {
     match file.load() {
         Ok(_) => Finding::fine("settings", file.path().display().to_string()),
         Err(error) => Finding::wrong(
             "settings",
             error.to_string(),
-            "mend the lines named above; `manyhands config check` looks again",
+            "fix the lines named above, then run `manyhands config check`",
         ),
     }
 }
 
-/// The owner's token.
+/// Checks the owner's token file.
 pub fn owner_token(home: &Path) -> Finding {
     let file = home.join(OWNER_TOKEN_FILE);
     if !file.exists() {
         return Finding::fine(
             "token",
-            "the owner's token is made by the first `manyhands up`",
+            "the owner's token will be created by the first `manyhands up`",
         );
     }
     match read_private(&file) {
@@ -62,7 +65,7 @@ pub fn owner_token(home: &Path) -> Finding {
     }
 }
 
-/// How much room there is, where others than the owner need `least` bytes to write.
+/// Checks free disk space; below `least` bytes only the owner may write.
 pub fn space(home: &Path, least: u64) -> Finding {
     let there = home
         .ancestors()
@@ -93,7 +96,7 @@ pub fn space(home: &Path, least: u64) -> Finding {
     }
 }
 
-/// Whether the settings lead to a model.
+/// Checks that the settings lead to a usable model.
 pub fn models(models: &ModelSettings) -> Finding {
     match think(models) {
         Ok(about) => Finding::fine("models", about),
@@ -104,43 +107,43 @@ pub fn models(models: &ModelSettings) -> Finding {
 fn think(models: &ModelSettings) -> Result<String, (String, String)> {
     let wrong = |why: String, remedy: &str| Err((why, remedy.to_owned()));
     if models.providers.is_empty() && models.default.is_none() {
-        let about = "none is configured, so nobody can be talked to; `manyhands models` says how";
+        let about = "none configured, so agents cannot reply; see `manyhands models`";
         return Ok(about.to_owned());
     }
     let Some(default) = &models.default else {
         let remedy =
             "set models.default in config.toml, as provider/model; `manyhands models` lists them";
-        return wrong("none is the default".to_owned(), remedy);
+        return wrong("no default model".to_owned(), remedy);
     };
     let name = default.split('/').next().unwrap_or_default();
     let Some(provider) = models.providers.get(name) else {
-        let why = format!("the default is {default}, and there is no provider {name:?}");
+        let why = format!("the default is {default}, but there is no provider {name:?}");
         return wrong(why, "add it under [models.providers] in config.toml");
     };
     if let Some(script) = &provider.script
         && !script.is_file()
     {
-        let why = format!("{name} replays {}, which is not there", script.display());
-        return wrong(why, "mend models.providers in config.toml");
+        let why = format!("{name} replays {}, which does not exist", script.display());
+        return wrong(why, "fix models.providers in config.toml");
     }
     let keyless = provider.api_key.is_none() && provider.base_url.is_none();
     if keyless && provider.kind != ProviderKind::Scripted {
-        let why = format!("the default is {default}, and {name} has no key");
+        let why = format!("the default is {default}, but {name} has no API key");
         let remedy = format!(
             "set models.providers.{name}.api_key = \"vault:{name}\" in config.toml, and store it: printf %s \"$KEY\" | manyhands secret set {name}"
         );
         return Err((why, remedy));
     }
     let scripted = match provider.kind {
-        ProviderKind::Scripted => "; it replays a file, no model is asked",
+        ProviderKind::Scripted => "; replays a file, no model is called",
         _ => "",
     };
     Ok(format!(
-        "{default}{scripted}; `manyhands models test` asks it"
+        "{default}{scripted}; `manyhands models test` tests it"
     ))
 }
 
-/// Whether programs can be shut in here, by trying to get out.
+/// Checks that the sandbox confines programs, by trying to escape from it.
 pub async fn sandbox() -> Vec<Finding> {
     let offered = probe();
     if !offered.problems.is_empty() {
@@ -162,18 +165,20 @@ pub async fn sandbox() -> Vec<Finding> {
             };
             Finding::fine(
                 "sandbox",
-                format!("Landlock {abi} and seccomp hold a program that tries to get out{limited}"),
+                format!(
+                    "Landlock {abi} and seccomp confine a program that tries to escape{limited}"
+                ),
             )
         }
         Ok(test) => Finding::wrong(
             "sandbox",
-            format!("a program got out: {test:?}"),
+            format!("a program escaped: {test:?}"),
             "do not let agents run programs on this machine; please report it",
         ),
         Err(error) => Finding::wrong(
             "sandbox",
             error.to_string(),
-            "programs cannot be run in the sandbox on this machine",
+            "the sandbox cannot run programs on this machine",
         ),
     }]
 }
@@ -194,10 +199,10 @@ mod tests {
             }
         };
         let keyed = json!({ "kind": "anthropic", "api_key": "vault:a" });
-        check(json!({}), Ok("none is configured"));
+        check(json!({}), Ok("none configured"));
         check(
             json!({ "providers": { "a": keyed } }),
-            Err("none is the default"),
+            Err("no default model"),
         );
         check(
             json!({ "default": "a/m", "providers": { "a": keyed } }),
@@ -205,11 +210,11 @@ mod tests {
         );
         check(
             json!({ "default": "b/m", "providers": { "a": keyed } }),
-            Err("the default is b/m, and there is no provider"),
+            Err("the default is b/m, but there is no provider"),
         );
         check(
             json!({ "default": "a/m", "providers": { "a": { "kind": "anthropic" } } }),
-            Err("the default is a/m, and a has no key"),
+            Err("the default is a/m, but a has no API key"),
         );
         let here = json!({ "kind": "openai", "base_url": "http://127.0.0.1:11434/v1" });
         check(

@@ -1,7 +1,7 @@
-//! What is in order, and what to do where it is not.
+//! Health checks, with a remedy for each problem.
 //!
-//! The same findings are told by `manyhands doctor` and `GET /api/doctor`. What can be looked at without
-//! a gateway is in [`machine`]; the rest is asked of the one that runs, and each look has its own time.
+//! `manyhands doctor` and `GET /api/doctor` report the same findings. Checks that need no gateway
+//! are in [`machine`]; the others run inside the gateway, each with its own time limit.
 
 mod inside;
 pub mod machine;
@@ -12,11 +12,11 @@ use manyhands_gateway::Gateway;
 pub use manyhands_gateway::{Finding, State};
 use manyhands_store::{Backlog, OutboxCounts};
 
-/// How long findings are good: who asks again within it is told the same.
+/// How long findings are reused.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// Everything that can be asked inside a running gateway. Who comes while somebody else's look goes
-/// on waits for it and is told the same.
+/// Runs all checks inside a running gateway. Concurrent callers wait for one run and share its
+/// findings.
 pub async fn look(gateway: &Gateway) -> Vec<Finding> {
     let mut last = gateway.findings.lock().await;
     let now = gateway.clock.monotonic();
@@ -30,50 +30,48 @@ pub async fn look(gateway: &Gateway) -> Vec<Finding> {
     found
 }
 
-/// How an account on a chat platform stands.
+/// Status of a chat account.
 #[derive(Debug, Clone)]
-pub struct Account {
-    /// The platform.
+pub struct ChatAccount {
+    /// Platform.
     pub channel: String,
-    /// The account's name.
+    /// Account name.
     pub account: String,
-    /// How it stands, in a word.
+    /// State, in a word.
     pub state: &'static str,
     /// What is wrong with it.
     pub detail: Option<String>,
 }
 
-/// How the accounts on chat platforms stand, and what did not arrive.
-pub fn chats(accounts: &[Account], heard: &Backlog, said: &OutboxCounts) -> Vec<Finding> {
+/// Checks chat accounts and undelivered messages.
+pub fn chats(accounts: &[ChatAccount], heard: &Backlog, said: &OutboxCounts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for one in accounts.iter().filter(|one| one.state == "error") {
         let (channel, name) = (&one.channel, &one.account);
-        let detail = one.detail.as_deref().unwrap_or("it does not work");
+        let detail = one.detail.as_deref().unwrap_or("not working");
         let why = format!("{channel} {name}: {detail}");
         let remedy =
-            format!("mend that, then `manyhands channel start {channel} --account {name}`");
+            format!("fix it, then run `manyhands channel start {channel} --account {name}`");
         findings.push(Finding::wrong("chats", why, remedy));
     }
     let OutboxCounts {
         failed, unknown, ..
     } = said;
     if failed + unknown > 0 {
-        let why = format!("{failed} messages did not arrive, and {unknown} may not have");
-        let remedy = "`manyhands outbox` shows them; send them again or drop them there";
+        let why = format!("{failed} messages were not delivered, {unknown} may not have been");
+        let remedy = "`manyhands outbox` shows them; resend or drop them there";
         findings.push(Finding::look("chats", why, remedy));
     }
     if heard.failed > 0 {
-        let why = format!(
-            "{} messages were heard and could not be worked on",
-            heard.failed
-        );
-        let remedy = "`manyhands inbox` shows them and why; `manyhands inbox retry` tries again";
+        let why = format!("{} incoming messages could not be processed", heard.failed);
+        let remedy =
+            "`manyhands inbox` shows them with the reason; retry with `manyhands inbox retry`";
         findings.push(Finding::look("chats", why, remedy));
     }
     if findings.is_empty() && !accounts.is_empty() {
         let connected = accounts.iter().filter(|one| one.state == "connected");
         let about = format!(
-            "{} accounts, {} connected, {} messages wait",
+            "{} accounts, {} connected, {} messages queued",
             accounts.len(),
             connected.count(),
             heard.waiting + said.waiting
@@ -89,7 +87,7 @@ mod tests {
 
     #[test]
     fn accounts_that_do_not_hear_and_messages_that_were_lost_are_found() {
-        let account = |state| Account {
+        let account = |state| ChatAccount {
             channel: "line".to_owned(),
             account: "default".to_owned(),
             state,
@@ -97,7 +95,7 @@ mod tests {
         };
         let (none, nothing) = (Backlog::default(), OutboxCounts::default());
         let fine = chats(&[account("connected")], &none, &nothing);
-        let about = "1 accounts, 1 connected, 0 messages wait";
+        let about = "1 accounts, 1 connected, 0 messages queued";
         assert_eq!(fine, [Finding::fine("chats", about)]);
         assert!(chats(&[], &none, &nothing).is_empty());
         let heard = Backlog {
@@ -118,9 +116,12 @@ mod tests {
             whys,
             [
                 ("line default: no token", State::Wrong),
-                ("2 messages did not arrive, and 3 may not have", State::Look),
                 (
-                    "2 messages were heard and could not be worked on",
+                    "2 messages were not delivered, 3 may not have been",
+                    State::Look
+                ),
+                (
+                    "2 incoming messages could not be processed",
                     State::Look
                 ),
             ]

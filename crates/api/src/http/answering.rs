@@ -1,8 +1,9 @@
-//! What a handler answers, as its signature says it, so that the document cannot say otherwise.
+//! The result type of a handler, taken from its signature, so that the OpenAPI document cannot
+//! deviate from it.
 
 use manyhands_http_common::Answer;
 
-/// A handler that answers with a result in an envelope. `A` stands for its arguments.
+/// A handler that returns a result in an envelope. `A` stands for its arguments.
 pub trait Answering<A> {
     /// The result.
     type Result;

@@ -1,4 +1,4 @@
-//! Talking to an agent: `POST /api/chat`, as a stream of events or as one answer.
+//! `POST /api/chat`: talking to an agent, with one response or a stream of events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use manyhands_agent::{Input, ParsedMessage, SessionKey, TurnEvent};
 use manyhands_agent_services::session_key;
 use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
-use manyhands_http_common::{Answer, Answered, Asker, Refusal, answer};
+use manyhands_http_common::{Answer, Answered, Authenticated, Refusal, answer};
 use manyhands_llm::Block;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,37 +21,38 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::admin::{body, query};
-use super::chat_answer::{self, Command, Done, Ended, Paused, Waits};
-use super::run::Run;
+use super::chat_answer::{self, ChatCommand, ChatPaused, ChatResult, DoneStatus, PausedStatus};
+use super::run::AgentRun;
 use super::stream as events;
 use crate::http::object::Json;
 use crate::http::shapes;
 
-/// The longest id of a run.
+/// Longest run id.
 const MAX_RUN_ID: usize = 128;
-/// The longest wait for the owner, in seconds.
+/// Longest wait for an approval, in seconds.
 const MAX_WAIT: u64 = 600;
-/// The most pictures beside a message.
+/// Most pictures in a message.
 const MAX_PICTURES: usize = 20;
 
-/// What to say, and to whom.
+/// A message to an agent.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Chat {
-    /// The session: a name, or `agent:NAME:REST`; `main` when not said.
+pub struct ChatInput {
+    /// Session: a name, or `agent:NAME:REST`; `main` by default.
     #[schemars(regex(pattern = shapes::SESSION))]
     session_key: Option<String>,
-    /// The words.
+    /// Text of the message.
     #[schemars(regex(pattern = shapes::WORDS))]
     message: String,
-    /// The asker's own id of this run: sent again it is the same run, not another.
+    /// The client's id of this run: sending it again returns the same run instead of starting
+    /// another.
     #[schemars(length(min = 1, max = 128))]
     run_id: Option<String>,
-    /// Pictures beside the words.
+    /// Pictures of the message.
     #[serde(default)]
     #[schemars(length(max = 20))]
     pictures: Vec<Picture>,
-    /// Whose session, where `sessionKey` does not say; `main` when not said.
+    /// Agent, unless `sessionKey` names it; `main` by default.
     #[schemars(regex(pattern = shapes::AGENT))]
     agent_id: Option<String>,
 }
@@ -60,9 +61,9 @@ pub struct Chat {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Picture {
-    /// Its bytes in base64.
+    /// Bytes in base64.
     data: String,
-    /// For example `image/png`.
+    /// Media type, for example `image/png`.
     #[schemars(extend("enum" = ["image/png", "image/jpeg", "image/gif", "image/webp"]))]
     mime_type: String,
 }
@@ -70,49 +71,55 @@ pub struct Picture {
 /// How long to wait.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Patience {
-    /// Seconds to wait for the owner's approval before answering that the run is paused, at most
-    /// 600; 0 when not said. A stream is not ended by this.
+pub struct WaitQuery {
+    /// Seconds to wait for the owner's approval before responding that the run is paused, at most
+    /// 600; 0 by default. Does not end a stream.
     #[schemars(range(max = 600))]
     wait: Option<u64>,
 }
 
-/// Says something in a session and answers with what comes of it.
+/// Sends a message to a session and returns the outcome.
 pub async fn chat(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     headers: HeaderMap,
-    patience: Result<Query<Patience>, QueryRejection>,
-    chat: Result<Json<Chat>, JsonRejection>,
+    patience: Result<Query<WaitQuery>, QueryRejection>,
+    chat: Result<Json<ChatInput>, JsonRejection>,
 ) -> Result<Response, Refusal> {
     let wait = query(patience)?.wait.unwrap_or(0);
     if wait > MAX_WAIT {
         let wrong = ToolError::parameter("wait", "must be at most 600 seconds");
         return Err(Refusal(wrong));
     }
-    let begun = begin(&gateway, asker, body(chat)?).await?;
+    let begun = begin(&gateway, admitted, body(chat)?).await?;
     match (begun, events::wanted(&headers)) {
-        (Begun::Run(run), true) => Ok(events::response(told(*run))),
-        (Begun::Run(run), false) => ended(*run, Duration::from_secs(wait)).await,
-        (Begun::Done(done), true) => {
+        (ChatStart::Run(run), true) => Ok(events::response(told(*run))),
+        (ChatStart::Run(run), false) => ended(*run, Duration::from_secs(wait)).await,
+        (ChatStart::Command(done), true) => {
             let only = stream::iter([event("final", &json!(done))]);
             Ok(events::response(only))
         }
-        (Begun::Done(done), false) => Ok(Answered(Ended::Command(done)).into_response()),
+        (ChatStart::Command(done), false) => {
+            Ok(Answered(ChatResult::Command(done)).into_response())
+        }
     }
 }
 
-/// What a message became.
-enum Begun {
+/// What a message led to.
+enum ChatStart {
     /// A run.
-    Run(Box<Run>),
-    /// It was a command, and this is what came of it.
-    Done(Command),
+    Run(Box<AgentRun>),
+    /// A slash command, with its result.
+    Command(ChatCommand),
 }
 
-async fn begin(gateway: &Arc<Gateway>, asker: Admitted, chat: Chat) -> Result<Begun, ToolError> {
+async fn begin(
+    gateway: &Arc<Gateway>,
+    admitted: Admitted,
+    chat: ChatInput,
+) -> Result<ChatStart, ToolError> {
     let key = meant(
-        &asker,
+        &admitted,
         chat.session_key.as_deref(),
         chat.agent_id.as_deref(),
     )?;
@@ -132,13 +139,13 @@ async fn begin(gateway: &Arc<Gateway>, asker: Admitted, chat: Chat) -> Result<Be
     let pictures = at_most(pictures.collect::<Result<_, _>>()?)?;
     let heard = gateway
         .minds()
-        .hear(&key, &chat.message, &asker.caller)
+        .hear(&key, &chat.message, &admitted.caller)
         .await?;
     let input = match heard {
         ParsedMessage::Message { input, .. } => Input { pictures, ..input },
         ParsedMessage::Command(reply) => {
-            return Ok(Begun::Done(Command {
-                status: Done::Done,
+            return Ok(ChatStart::Command(ChatCommand {
+                status: DoneStatus::Done,
                 text: reply.response,
                 command: reply.command,
                 error: reply.error,
@@ -149,13 +156,13 @@ async fn begin(gateway: &Arc<Gateway>, asker: Admitted, chat: Chat) -> Result<Be
             return Err(ToolError::parameter("message", response));
         }
     };
-    let run = Run::start(gateway, asker, key, chat.run_id, input).await?;
-    Ok(Begun::Run(Box::new(run)))
+    let run = AgentRun::start(gateway, admitted, key, chat.run_id, input).await?;
+    Ok(ChatStart::Run(Box::new(run)))
 }
 
-/// The session that is meant.
+/// The session a request refers to.
 fn meant(
-    asker: &Admitted,
+    admitted: &Admitted,
     key: Option<&str>,
     agent: Option<&str>,
 ) -> Result<SessionKey, ToolError> {
@@ -165,10 +172,10 @@ fn meant(
             .map_err(|e| ToolError::parameter("agentId", format!("{e}")))?,
         None => AgentId::main(),
     };
-    session_key(&asker.caller, &agent, key.unwrap_or("main"))
+    session_key(&admitted.caller, &agent, key.unwrap_or("main"))
 }
 
-/// A picture as a model is shown it, if it is one.
+/// Checks a picture and converts it for the model.
 pub(super) fn block(parameter: &str, data: String, mime_type: String) -> Result<Block, ToolError> {
     const KNOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
     if !KNOWN.contains(&mime_type.as_str()) {
@@ -177,6 +184,7 @@ pub(super) fn block(parameter: &str, data: String, mime_type: String) -> Result<
     }
     let digits = data.trim_end_matches('=');
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'+' || b == b'/';
+    // Checked by shape only: decoding large pictures here would cost memory twice.
     let whole = data.len().is_multiple_of(4) && data.len() - digits.len() <= 2;
     if digits.is_empty() || !whole || !digits.bytes().all(plain) {
         let message = "the bytes must be in base64";
@@ -185,23 +193,24 @@ pub(super) fn block(parameter: &str, data: String, mime_type: String) -> Result<
     Ok(Block::Image { data, mime_type })
 }
 
-/// The pictures, if they are not too many.
+/// Rejects too many pictures.
 pub(super) fn at_most(pictures: Vec<Block>) -> Result<Vec<Block>, ToolError> {
     if pictures.len() > MAX_PICTURES {
-        let message = format!("at most {MAX_PICTURES} pictures go with one message");
+        let message = format!("a message may have at most {MAX_PICTURES} pictures");
         return Err(ToolError::new(ErrorCode::InvalidArguments, message));
     }
     Ok(pictures)
 }
 
-/// Everything that happens, as events.
-fn told(run: Run) -> impl Stream<Item = Event> + Send + 'static {
+/// All events of a run.
+fn told(run: AgentRun) -> impl Stream<Item = Event> + Send + 'static {
     let accepted = json!({
         "runId": run.sent.run_id,
         "sessionKey": run.key,
         "queued": run.sent.queued,
     });
     let first = stream::iter([event("accepted", &accepted)]);
+    // The gap is reported before the event that follows it.
     let later = stream::unfold(run, async |mut run| {
         let (name, data) = match run.next().await? {
             Ok(what) => in_words(&run, what),
@@ -214,17 +223,17 @@ fn told(run: Run) -> impl Stream<Item = Event> + Send + 'static {
     first.chain(later.flatten())
 }
 
-/// Said in the place of events that are left out for whoever reads too slowly.
+/// Replaces events dropped because the client reads too slowly.
 fn gap() -> Value {
-    json!({ "because": "events came faster than they were read; some were left out" })
+    json!({ "because": "events arrived faster than they were read; some were dropped" })
 }
 
 fn event(name: &str, data: &Value) -> Event {
     Event::default().event(name).data(data.to_string())
 }
 
-/// What happened, as the name of an event and what it carries.
-fn in_words(run: &Run, what: TurnEvent) -> (&'static str, Value) {
+/// Name and data of an event.
+fn in_words(run: &AgentRun, what: TurnEvent) -> (&'static str, Value) {
     match what {
         TurnEvent::Delta(text) => ("delta", json!({ "text": text })),
         TurnEvent::Thinking(text) => ("thinking", json!({ "text": text })),
@@ -276,7 +285,7 @@ fn in_words(run: &Run, what: TurnEvent) -> (&'static str, Value) {
     }
 }
 
-fn of_error(run: &Run, error: &ToolError) -> Value {
+fn of_error(run: &AgentRun, error: &ToolError) -> Value {
     let mut told = json!({
         "code": error.code,
         "message": error.message,
@@ -293,32 +302,35 @@ fn of_error(run: &Run, error: &ToolError) -> Value {
     told
 }
 
-/// Somebody stopped a run.
+/// The error for a stopped run.
 pub(super) fn stopped() -> ToolError {
     ToolError::new(ErrorCode::Cancelled, "the run was stopped")
 }
 
-/// Waits for the end, or until it waits for the owner for too long.
-async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
-    let mut paused: Option<(Paused, Instant)> = None;
+/// Waits for the end of a run, or until it has been paused for too long.
+async fn ended(mut run: AgentRun, patience: Duration) -> Result<Response, Refusal> {
+    let mut paused: Option<(ChatPaused, Instant)> = None;
     loop {
         let next = match &paused {
             None => run.next().await,
             Some((question, until)) => match timeout_at(*until, run.next()).await {
                 Ok(next) => next,
                 Err(_) => {
-                    let waits = Answered(Ended::Paused(question.clone()));
+                    // The run goes on; the client resumes waiting with the same run id.
+                    let waits = Answered(ChatResult::Paused(question.clone()));
                     return Ok((StatusCode::ACCEPTED, waits).into_response());
                 }
             },
         };
         let Some(next) = next else {
-            return Err(Refusal(ToolError::internal("the run has no end")));
+            return Err(Refusal(ToolError::internal(
+                "the run ended without a result",
+            )));
         };
         match next? {
             TurnEvent::Final { text, stop, usage } => {
-                let result = Ended::Answered(chat_answer::Answered {
-                    status: Done::Done,
+                let result = ChatResult::Answered(chat_answer::ChatAnswered {
+                    status: DoneStatus::Done,
                     text,
                     stop_reason: stop,
                     run_id: run.sent.run_id,
@@ -334,18 +346,21 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
                 tool,
                 arguments,
             } => {
-                let question = Paused {
-                    status: Waits::Paused,
+                let question = ChatPaused {
+                    status: PausedStatus::Paused,
                     approval_id: approval,
                     tool,
                     arguments,
                     run_id: run.sent.run_id.clone(),
                     session_key: run.key.clone(),
                 };
+                // The deadline starts with the first pause: further approvals must not extend the
+                // wait.
                 let until = paused.map_or_else(|| Instant::now() + patience, |(_, until)| until);
                 paused = Some((question, until));
             }
             TurnEvent::ToolDone { tool, .. } => {
+                // Parallel calls may still be pending; only the tool that finished is no longer.
                 paused = paused.filter(|(question, _)| question.tool != tool);
             }
             TurnEvent::Resumed | TurnEvent::Delta(_) | TurnEvent::Partial(_) => paused = None,
@@ -358,37 +373,37 @@ async fn ended(mut run: Run, patience: Duration) -> Result<Response, Refusal> {
     }
 }
 
-/// Which session.
+/// The session to stop.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Which {
-    /// The session; `main` when not said.
+pub struct StopQuery {
+    /// Session; `main` by default.
     #[schemars(regex(pattern = shapes::SESSION))]
     session_key: Option<String>,
-    /// Whose session, where `sessionKey` does not say; `main` when not said.
+    /// Agent, unless `sessionKey` names it; `main` by default.
     #[schemars(regex(pattern = shapes::AGENT))]
     agent_id: Option<String>,
 }
 
-/// What was stopped.
+/// The response after a stop.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatStopped {
-    /// Whether something ran.
+    /// Whether a turn was running.
     stopped: bool,
     /// The session.
     session_key: SessionKey,
 }
 
-/// Stops what runs in a session: the model and the tools.
+/// Stops the running turn of a session: model and tools.
 pub async fn stop(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
-    which: Result<Json<Which>, JsonRejection>,
+    Authenticated(admitted): Authenticated,
+    which: Result<Json<StopQuery>, JsonRejection>,
 ) -> Answer<ChatStopped> {
     let which = body(which)?;
     let key = meant(
-        &asker,
+        &admitted,
         which.session_key.as_deref(),
         which.agent_id.as_deref(),
     )?;

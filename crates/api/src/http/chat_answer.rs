@@ -1,4 +1,4 @@
-//! What `POST /api/chat` answers with where no stream of events is wanted.
+//! Responses of `POST /api/chat` without a stream.
 
 use manyhands_agent::{SessionKey, TurnUsage};
 use manyhands_core::ApprovalId;
@@ -7,69 +7,66 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What came of a message.
+/// The outcome of a message.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "ChatAnswer")]
-pub enum Ended {
-    /// The agent answered.
-    Answered(Answered),
-    /// It was a command.
-    Command(Command),
-    /// It waits for the owner.
-    Paused(Paused),
+pub enum ChatResult {
+    /// The agent replied.
+    Answered(ChatAnswered),
+    /// It was a slash command.
+    Command(ChatCommand),
+    /// It is waiting for the owner's approval.
+    Paused(ChatPaused),
 }
 
-/// The agent answered.
+/// A reply of the agent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "ChatAnswered")]
-pub struct Answered {
+pub struct ChatAnswered {
     /// It is done.
-    pub(super) status: Done,
-    /// What it said.
+    pub(super) status: DoneStatus,
+    /// Text of the reply.
     pub(super) text: String,
-    /// Why the model said no more.
+    /// Why the model stopped.
     pub(super) stop_reason: StopReason,
-    /// The id of the run.
+    /// Run id.
     pub(super) run_id: String,
     /// The session.
     pub(super) session_key: SessionKey,
-    /// What the turn used up.
+    /// Usage of the turn.
     pub(super) usage: TurnUsage,
 }
 
-/// A command, and what came of it.
+/// A slash command and its result.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "ChatCommand")]
-pub struct Command {
+pub struct ChatCommand {
     /// It is done.
-    pub(super) status: Done,
-    /// What came of it, in words.
+    pub(super) status: DoneStatus,
+    /// Result as text.
     pub(super) text: String,
-    /// Which one, without its slash.
+    /// Name without its slash.
     pub(super) command: String,
-    /// Why it was not done.
+    /// Why it failed.
     pub(super) error: Option<String>,
     /// The session.
     pub(super) session_key: SessionKey,
 }
 
-/// A run that waits for the owner.
+/// A run that needs the owner's approval.
 #[derive(Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "ChatPaused")]
-pub struct Paused {
+pub struct ChatPaused {
     /// It waits.
-    pub(super) status: Waits,
-    /// The question.
+    pub(super) status: PausedStatus,
+    /// Id of the approval request.
     pub(super) approval_id: ApprovalId,
     /// The tool.
     pub(super) tool: String,
-    /// With what it is called.
+    /// Arguments of the call.
     pub(super) arguments: Value,
-    /// The id of the run.
+    /// Run id.
     pub(super) run_id: String,
     /// The session.
     pub(super) session_key: SessionKey,
@@ -79,8 +76,8 @@ pub struct Paused {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Done {
-    /// The only word.
+pub enum DoneStatus {
+    /// The only value.
     Done,
 }
 
@@ -88,7 +85,7 @@ pub enum Done {
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Waits {
-    /// The only word.
+pub enum PausedStatus {
+    /// The only value.
     Paused,
 }

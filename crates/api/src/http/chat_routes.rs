@@ -1,4 +1,4 @@
-//! The routes of chats on platforms, each beside its description.
+//! Routes of chat platforms, with their descriptions.
 
 use axum::routing::any;
 use manyhands_gateway::Credentials;
@@ -17,14 +17,14 @@ pub(super) fn table() -> Vec<Route> {
             "get",
             "/api/channels",
             Owner,
-            "All accounts on chat platforms, and how they stand",
+            "List chat accounts and their status",
         )
         .by(channels::list),
         op(
             "post",
             "/api/channels/{channel}/{account}/start",
             Owner,
-            "Start an account, or begin anew with it",
+            "Start or restart an account",
         )
         .by(channels::start),
         op(
@@ -38,7 +38,7 @@ pub(super) fn table() -> Vec<Route> {
             "post",
             "/api/channels/{channel}/{account}/login",
             Owner,
-            "Give an account its credentials",
+            "Set the credentials of an account",
         )
         .request::<Credentials>()
         .by(channels::login),
@@ -46,28 +46,28 @@ pub(super) fn table() -> Vec<Route> {
             "post",
             "/api/channels/{channel}/{account}/bridge",
             Owner,
-            "Let a program of yours carry another service, as a bridge",
+            "Create an account served by a bridge",
         )
         .by(channels::bridge),
         op(
             "post",
             "/api/channels/{channel}/{account}/logout",
             Owner,
-            "Forget an account and its credentials",
+            "Remove an account and its credentials",
         )
         .by(channels::logout),
         op(
             "get",
             "/api/pairs",
             Owner,
-            "People who ask to be known, and those who are",
+            "List pairing requests, pending and decided",
         )
         .by(channels::pairs),
         op(
             "post",
             "/api/pairs/{channel}/{who}/approve",
             Owner,
-            "Let somebody speak, by id or code",
+            "Approve a pairing request, by id or code",
         )
         .request::<channels::Approve>()
         .by(channels::approve),
@@ -75,50 +75,50 @@ pub(super) fn table() -> Vec<Route> {
             "post",
             "/api/pairs/{channel}/{who}/reject",
             Owner,
-            "Let somebody not speak",
+            "Reject a pairing request",
         )
         .by(channels::reject),
         op(
             "delete",
             "/api/pairs/{channel}/{who}",
             Owner,
-            "Forget somebody",
+            "Remove a paired person",
         )
         .by(channels::forget),
         op(
             "get",
             "/api/outbox",
             Owner,
-            "Messages that wait, did not arrive, or may not have",
+            "List outgoing messages that are queued or undelivered",
         )
-        .query::<mail::Which>()
+        .query::<mail::OutboxQuery>()
         .by(mail::outbox),
         op(
             "post",
             "/api/outbox/{id}/resend",
             Owner,
-            "Try a message again that did not arrive",
+            "Retry an undelivered message",
         )
         .by(mail::resend),
         op(
             "delete",
             "/api/outbox/{id}",
             Owner,
-            "Let go of a message that did not arrive",
+            "Drop an undelivered message",
         )
-        .by(mail::let_go),
+        .by(mail::drop_message),
         op(
             "get",
             "/api/inbox",
             Owner,
-            "Messages that were heard and could not be worked on",
+            "List incoming messages that could not be processed",
         )
         .by(mail::inbox),
         op(
             "post",
             "/api/inbox/{id}/retry",
             Owner,
-            "Work on such a message again",
+            "Retry an incoming message",
         )
         .by(mail::retry),
         (
@@ -126,7 +126,7 @@ pub(super) fn table() -> Vec<Route> {
                 "post",
                 "/hooks/{channel}",
                 Open,
-                "Where a platform calls; signed by it",
+                "Webhook of a platform; authenticated by its signature",
             )
             .answers_in("what the platform expects"),
             any(hooks::default),
@@ -136,7 +136,7 @@ pub(super) fn table() -> Vec<Route> {
                 "post",
                 "/hooks/{channel}/{account}",
                 Open,
-                "The same for an account that is not called default",
+                "Webhook of a platform, for an account other than default",
             )
             .answers_in("what the platform expects"),
             any(hooks::account),

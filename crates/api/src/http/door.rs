@@ -1,8 +1,8 @@
-//! The door: every request, on every listener, loopback too, must name a host that is
-//! ours and come from no foreign page.
+//! Host and Origin checks: every request, on every listener including loopback, must name a host of
+//! this gateway and must not come from a foreign page.
 //!
-//! A browser can be made to call any address, loopback included, and to believe that any
-//! name stands for it. What it cannot be made to do is lie about Host and Origin.
+//! A web page can make a browser call any address, loopback included, and DNS rebinding can make
+//! any name point to it. What a page cannot do is forge Host and Origin.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,13 +12,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use manyhands_core::{ErrorCode, ToolError};
-use manyhands_gateway::{Gateway, Listening};
+use manyhands_gateway::{Gateway, ListenAddress};
 use manyhands_guard::Seat;
 use manyhands_http_common::Refusal;
 
-/// Refuses foreign hosts and origins before anything else looks at the request, and tells
-/// the browser that a trusted origin's page may see the answer.
+/// Rejects foreign hosts and origins before anything else sees the request, and adds CORS headers
+/// for trusted origins.
 pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
+    // Stops the clock for silent connections: a complete request has arrived.
     if let Some(seat) = request.extensions().get::<Arc<Seat>>() {
         seat.asked();
     }
@@ -34,6 +35,7 @@ pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: 
         Ok(trusted) => trusted,
         Err(why) => return Refusal(ToolError::new(ErrorCode::Forbidden, why)).into_response(),
     };
+    // Own pages and programs need no CORS headers.
     let Some(origin) = trusted else {
         return next.run(request).await;
     };
@@ -47,11 +49,12 @@ pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: 
     };
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    // The response differs by origin; a cache must not serve it to another one.
     headers.insert(header::VARY, HeaderValue::from_static("origin"));
     response
 }
 
-/// What a trusted page may send: everything we take, with its token.
+/// CORS preflight response for a trusted page: every method and header the API accepts.
 fn preflight() -> Response {
     let headers = [
         (
@@ -68,29 +71,31 @@ fn preflight() -> Response {
 }
 
 struct Rules<'a> {
-    listening: Option<Listening>,
+    listening: Option<ListenAddress>,
     allowed_hosts: &'a [String],
     allowed_origins: &'a [String],
-    /// The address by which others reach us.
+    /// Public URL of the gateway.
     public_url: Option<&'a str>,
 }
 
 impl Rules<'_> {
-    /// Admits the request; gives the origin back when it is one the owner trusts beside our own.
+    /// Checks the request; returns the origin if it is a trusted one other than our own.
     fn admit(
         &self,
         headers: &HeaderMap,
         authority: Option<&str>,
     ) -> Result<Option<HeaderValue>, String> {
+        // Proxies and servers disagree on which of several Host headers counts.
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
+            // HTTP/2 requests carry the authority in the URI instead.
             (Some(host), None) => host.to_str().map_err(|_| "the Host header is not text")?,
-            (None, _) => authority.ok_or("a Host header is needed")?,
+            (None, _) => authority.ok_or("missing Host header")?,
             (Some(_), Some(_)) => return Err("more than one Host header".to_owned()),
         };
         if !self.is_ours(host_name(host)) {
             return Err(format!(
-                "the host {host:?} is not ours; add it to allowed_hosts in config.toml if it is"
+                "host {host:?} is not allowed; to allow it, add it to allowed_hosts in config.toml"
             ));
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
@@ -105,6 +110,7 @@ impl Rules<'_> {
         let same = format!("{}://{host}", if tls { "https" } else { "http" });
         let public = self.public_url.map(|url| url.trim_end_matches('/'));
         let ours = |own: &str| origin.eq_ignore_ascii_case(own);
+        // A second Origin header is never sent by browsers and could bypass the check.
         if more.is_none() && (ours(&same) || public.is_some_and(ours)) {
             return Ok(None);
         }
@@ -113,7 +119,7 @@ impl Rules<'_> {
             return Ok(Some(shown.clone()));
         }
         Err(format!(
-            "the origin {origin:?} is foreign; add it to allowed_origins in config.toml if you trust it"
+            "origin {origin:?} is not allowed; if you trust it, add it to allowed_origins in config.toml"
         ))
     }
 
@@ -136,8 +142,8 @@ impl Rules<'_> {
             .parse::<IpAddr>()
             .ok();
         match literal {
-            // A name can be made to point anywhere; an address is what it is. So an
-            // address is ours when we listen on it, or on all of them.
+            // A name can be made to point anywhere, an address cannot. So an address is accepted if
+            // the gateway listens on it, or on all addresses.
             Some(address) => {
                 address.is_loopback()
                     || self
@@ -171,7 +177,7 @@ mod tests {
         let hosts = ["hands.example".to_owned()];
         let origins = ["https://app.example".to_owned()];
         let rules = Rules {
-            listening: listen.parse().ok().map(|address| Listening {
+            listening: listen.parse().ok().map(|address| ListenAddress {
                 address,
                 tls: false,
             }),

@@ -1,5 +1,5 @@
-//! `/hooks/{channel}`: where platforms call the gateway. What they tell is verified by its raw bytes
-//! and on disk before they are answered.
+//! `/hooks/{channel}`: webhooks of chat platforms. Requests are authenticated by their raw bytes,
+//! and events are on disk before the response.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use manyhands_core::{ErrorCode, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::Refusal;
 
-/// The largest request of a platform, in bytes.
+/// Largest webhook request, in bytes.
 const MAX_BODY: usize = 4 * 1024 * 1024;
 
-/// A request for the account `default`.
+/// Webhook of the account `default`.
 pub async fn default(
     State(gateway): State<Arc<Gateway>>,
     Path(channel): Path<String>,
@@ -24,7 +24,7 @@ pub async fn default(
     take(&gateway, &channel, "default", request).await
 }
 
-/// A request for an account.
+/// Webhook of a named account.
 pub async fn account(
     State(gateway): State<Arc<Gateway>>,
     Path((channel, account)): Path<(String, String)>,
@@ -35,14 +35,15 @@ pub async fn account(
 
 async fn take(gateway: &Gateway, channel: &str, account: &str, request: Request) -> Response {
     let Some(made) = gateway.chats().channel(channel, account) else {
-        // What is not ready yet is called again by the platform; what is not there is not.
+        // A platform retries later if the account is not ready; for an unknown account it should
+        // stop.
         let missing = match gateway.chats().is_used(channel, account) {
             true => {
                 let message = format!("the account {account} of {channel} is not ready");
                 ToolError::new(ErrorCode::Unavailable, message)
             }
             false => {
-                let message = format!("there is no account {account} of {channel} in use");
+                let message = format!("no active account {account} of {channel}");
                 ToolError::not_found(message)
             }
         };
@@ -50,7 +51,7 @@ async fn take(gateway: &Gateway, channel: &str, account: &str, request: Request)
     };
     let (parts, body) = request.into_parts();
     let Ok(body): Result<Bytes, _> = to_bytes(body, MAX_BODY).await else {
-        let message = "the request is too large, or broke off";
+        let message = "the request is too large or was interrupted";
         return Refusal(ToolError::new(ErrorCode::TooLarge, message)).into_response();
     };
     let hook = WebhookRequest {
@@ -63,15 +64,21 @@ async fn take(gateway: &Gateway, channel: &str, account: &str, request: Request)
     let hooked = match made.hook(&hook) {
         Ok(hooked) => hooked,
         Err(refusal) => {
-            tracing::warn!(channel, account, why = refusal.why, "a webhook was refused");
+            tracing::warn!(
+                event = "webhook_rejected",
+                channel,
+                account,
+                reason = refusal.why,
+                "webhook rejected"
+            );
             let status = StatusCode::from_u16(refusal.status.as_u16());
             return (status.unwrap_or(StatusCode::BAD_REQUEST), refusal.why).into_response();
         }
     };
     let kept = gateway.chats().keep(channel, account, hooked.events).await;
     if let Err(error) = kept {
-        // The platform tries again.
-        tracing::warn!(%error, channel, account, "what a webhook told could not be kept");
+        // The error status makes the platform redeliver.
+        tracing::warn!(event = "webhook_persist_failed", channel, account, %error, "failed to persist webhook events; the platform will redeliver");
         return Refusal(error).into_response();
     }
     let content_type = [(header::CONTENT_TYPE, hooked.content_type)];

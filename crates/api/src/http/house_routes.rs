@@ -1,10 +1,10 @@
-//! The routes by which the owner looks at the house itself, each beside its description.
+//! Routes for administering the gateway itself, with their descriptions.
 
 use super::admin::{calls, config, doctor, schema};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 
-/// What the owner looks at the house by.
+/// Health, settings and call statistics.
 pub(super) fn table() -> Vec<Route> {
     use Access::Owner;
     let op = Operation::new;
@@ -13,21 +13,21 @@ pub(super) fn table() -> Vec<Route> {
             "get",
             "/api/doctor",
             Owner,
-            "What is in order, and what to do where it is not",
+            "Run health checks, with a remedy for each problem",
         )
         .by(doctor::look),
         op(
             "get",
             "/api/config/schema",
             Owner,
-            "What can be set, and what it means",
+            "Get the JSON Schema of the settings",
         )
         .by(schema::get),
         op(
             "delete",
             "/api/config",
             Owner,
-            "Take one value out, so that its default holds",
+            "Remove a value, so that its default applies",
         )
         .query::<config::Unset>()
         .by(config::unset),
@@ -35,16 +35,16 @@ pub(super) fn table() -> Vec<Route> {
             "post",
             "/api/config/reload",
             Owner,
-            "Take over at once what was written into config.toml",
+            "Apply changes made in config.toml",
         )
         .by(config::reload),
         op(
             "get",
             "/api/usage/calls",
             Owner,
-            "How many calls ended and how long they took, by day and tool",
+            "Get call counts and durations by day and tool",
         )
-        .query::<calls::Since>()
+        .query::<calls::CallUsageQuery>()
         .by(calls::list),
     ]
 }

@@ -1,4 +1,4 @@
-//! The routes of agents, their sessions and their models, each beside its description.
+//! Routes of agents, their sessions and their models, with their descriptions.
 
 use axum::routing::{get, post};
 
@@ -7,11 +7,11 @@ use super::openapi::{Access, Operation};
 use super::routes::Route;
 use super::{chat, chat_answer, v1};
 
-/// What programs under `/v1` speak.
+/// Formats spoken under `/v1`.
 const ANTHROPIC: &str = "Anthropic's format";
 const OPENAI: &str = "OpenAI's format";
 
-/// What agents, their sessions and their models are asked by.
+/// Agents, sessions and models.
 pub(super) fn table() -> Vec<Route> {
     use Access::{Owner, Token};
     let op = Operation::new;
@@ -21,11 +21,11 @@ pub(super) fn table() -> Vec<Route> {
                 "post",
                 "/api/chat",
                 Token,
-                "Say something to an agent: one answer, or events where they are accepted",
+                "Send a message to an agent; one response, or events if accepted",
             )
-            .query::<chat::Patience>()
-            .request::<chat::Chat>()
-            .answers::<chat_answer::Ended>()
+            .query::<chat::WaitQuery>()
+            .request::<chat::ChatInput>()
+            .answers::<chat_answer::ChatResult>()
             .or_streams(),
             post(chat::chat),
         ),
@@ -33,12 +33,18 @@ pub(super) fn table() -> Vec<Route> {
             "post",
             "/api/chat/stop",
             Token,
-            "Stop what runs in a session",
+            "Stop the running turn of a session",
         )
-        .request::<chat::Which>()
+        .request::<chat::StopQuery>()
         .by(chat::stop),
         (
-            op("get", "/v1/models", Token, "The agents, as OpenAI's models").answers_in(OPENAI),
+            op(
+                "get",
+                "/v1/models",
+                Token,
+                "List the agents as OpenAI models",
+            )
+            .answers_in(OPENAI),
             get(v1::list),
         ),
         (
@@ -46,7 +52,7 @@ pub(super) fn table() -> Vec<Route> {
                 "get",
                 "/v1/models/{*id}",
                 Token,
-                "One agent, as OpenAI's model",
+                "Get an agent as an OpenAI model",
             )
             .answers_in(OPENAI),
             get(v1::get),
@@ -56,7 +62,7 @@ pub(super) fn table() -> Vec<Route> {
                 "post",
                 "/v1/chat/completions",
                 Token,
-                "Ask an agent in OpenAI's format, also for a stream",
+                "Send a chat completion request to an agent, optionally streamed",
             )
             .request::<v1::ChatRequest>()
             .answers_in(OPENAI)
@@ -68,7 +74,7 @@ pub(super) fn table() -> Vec<Route> {
                 "post",
                 "/v1/responses",
                 Token,
-                "Ask an agent in OpenAI's Responses format, also for a stream",
+                "Send an OpenAI Responses request to an agent, optionally streamed",
             )
             .request::<v1::ResponsesRequest>()
             .answers_in(OPENAI)
@@ -80,7 +86,7 @@ pub(super) fn table() -> Vec<Route> {
                 "post",
                 "/v1/messages",
                 Token,
-                "Ask an agent in Anthropic's format, also for a stream",
+                "Send an Anthropic Messages request to an agent, optionally streamed",
             )
             .request::<v1::MessagesRequest>()
             .answers_in(ANTHROPIC)
@@ -102,66 +108,60 @@ pub(super) fn table() -> Vec<Route> {
             "get",
             "/api/models",
             Owner,
-            "Every provider with its models",
+            "List providers and their models",
         )
         .by(models::list),
-        op("post", "/api/models/test", Owner, "Ask a model for a word")
+        op("post", "/api/models/test", Owner, "Test a model")
             .request::<models::Test>()
             .by(models::test),
-        op(
-            "get",
-            "/api/models/makers",
-            Owner,
-            "Who can be added as a provider by name",
-        )
-        .by(makers::list),
+        op("get", "/api/models/makers", Owner, "List provider presets").by(makers::list),
         op(
             "post",
             "/api/models/providers",
             Owner,
-            "Add a provider by its maker's name, or give it another key",
+            "Add a provider from a preset, or change its key",
         )
-        .request::<makers::Add>()
+        .request::<makers::AddProvider>()
         .by(makers::add),
         op(
             "delete",
             "/api/models/providers/{name}",
             Owner,
-            "Take a provider out of the settings",
+            "Remove a provider",
         )
         .by(makers::remove),
-        op("get", "/api/usage", Owner, "What models used up")
-            .query::<models::Since>()
+        op("get", "/api/usage", Owner, "Get the usage of models")
+            .query::<models::UsageQuery>()
             .by(models::usage),
-        op("get", "/api/agents", Owner, "All agents").by(agents::list),
+        op("get", "/api/agents", Owner, "List agents").by(agents::list),
         op(
             "get",
             "/api/agents/{id}",
             Owner,
-            "One agent, with its rules and the tools it has",
+            "Get an agent with its rules and tools",
         )
         .by(agents::show),
         op(
             "get",
             "/api/skills",
             Token,
-            "Every skill of an agent, and whether it can be used now",
+            "List the skills of an agent and their status",
         )
-        .query::<skills::Whose>()
+        .query::<skills::AgentQuery>()
         .by(skills::list),
         op(
             "get",
             "/api/skills/{name}",
             Token,
-            "One skill with its text",
+            "Get a skill with its text",
         )
-        .query::<skills::Whose>()
+        .query::<skills::AgentQuery>()
         .by(skills::get),
         op(
             "post",
             "/api/skills/{name}",
             Owner,
-            "Switch a skill on or off",
+            "Enable or disable a skill",
         )
         .request::<skills::Switch>()
         .by(skills::switch),
@@ -169,49 +169,49 @@ pub(super) fn table() -> Vec<Route> {
             "get",
             "/api/todos",
             Owner,
-            "What is to be done, what was done, what comes again",
+            "List open, completed and recurring to-dos",
         )
-        .query::<people::Which>()
+        .query::<people::TodoQuery>()
         .by(people::todos),
-        op("get", "/api/contacts", Owner, "Every contact").by(people::contacts),
-        op("get", "/api/contacts/{id}", Owner, "One contact").by(people::contact),
+        op("get", "/api/contacts", Owner, "List contacts").by(people::contacts),
+        op("get", "/api/contacts/{id}", Owner, "Get a contact").by(people::contact),
         op(
             "get",
             "/api/memory",
             Token,
-            "Look through conversations and memory files by words",
+            "Search conversations and memory files",
         )
-        .query::<memory::Which>()
+        .query::<memory::MemoryQuery>()
         .by(memory::search),
         op(
             "get",
             "/api/sessions",
             Token,
-            "Sessions, the latest active first",
+            "List sessions, last used first",
         )
-        .query::<sessions::Which>()
+        .query::<sessions::SessionQuery>()
         .by(sessions::list),
-        op("get", "/api/sessions/{key}", Token, "One session").by(sessions::get),
+        op("get", "/api/sessions/{key}", Token, "Get a session").by(sessions::get),
         op(
             "get",
             "/api/sessions/{key}/messages",
             Token,
-            "The last messages of a session, oldest first",
+            "Get the last messages of a session, oldest first",
         )
-        .query::<sessions::Page>()
+        .query::<sessions::MessageQuery>()
         .by(sessions::messages),
         op(
             "post",
             "/api/sessions/{key}/reset",
             Token,
-            "Begin a session anew; what was said is archived",
+            "Reset a session; its messages are archived",
         )
         .by(sessions::reset),
         op(
             "post",
             "/api/sessions/{key}/compact",
             Token,
-            "Leave out all but the last messages; the others are archived",
+            "Compact a session: archive all but the last messages",
         )
         .request::<sessions::Compact>()
         .by(sessions::compact),
@@ -219,7 +219,7 @@ pub(super) fn table() -> Vec<Route> {
             "post",
             "/api/sessions/{key}/patch",
             Token,
-            "Set what is set for a session",
+            "Change the settings of a session",
         )
         .request::<sessions::Patch>()
         .by(sessions::patch),

@@ -1,4 +1,4 @@
-//! The HTTP face: routes, who may use them, and how outcomes become responses.
+//! The HTTP face: routes, access control, and responses.
 
 mod admin;
 mod answering;

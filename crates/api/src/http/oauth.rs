@@ -1,5 +1,5 @@
-//! OAuth over HTTP: guests at `/mcp`, what is said of it to those who look for it, and the page where a
-//! browser brings the end of a login.
+//! OAuth over HTTP: external access tokens at `/mcp`, the metadata that describes this, and the
+//! callback page of a login.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use manyhands_core::{ErrorCode, ServerName, ToolError};
 use manyhands_federation::oauth_guests::{COME_BACK, GuestRefusal, is_foreign};
 use manyhands_federation::servers::oauth::Returned;
-use manyhands_gateway::{Admitted, Failed, Gateway};
+use manyhands_gateway::{Admitted, FailedLogin, Gateway};
 use manyhands_http_common::{Refusal, admit as admit_bearer, bearer, proved};
 use serde_json::{Value, json};
 
-/// Where the metadata of what is protected are.
+/// Path of the protected-resource metadata.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// Somebody who was not let in, and what they are told in `WWW-Authenticate`.
+/// A rejected caller, and the error for `WWW-Authenticate`.
 struct Refused {
     error: ToolError,
     word: Option<&'static str>,
@@ -32,7 +32,8 @@ impl From<ToolError> for Refused {
     }
 }
 
-/// Lets the bearer of one of our tokens or a guest in, and tells the service behind who it is.
+/// Authenticates the bearer of our own token or of an external access token, and passes the caller
+/// on.
 pub async fn admit(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     match admitted(&gateway, &parts).await {
@@ -55,6 +56,7 @@ pub async fn admit(State(gateway): State<Arc<Gateway>>, request: Request, next: 
 
 async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused> {
     let settings = gateway.settings.current();
+    // Our own tokens have a recognisable prefix; only others are checked as access tokens.
     let foreign = bearer(parts).filter(|token| is_foreign(token));
     let Some(token) = foreign.filter(|_| !settings.oauth.issuers.is_empty()) else {
         return Ok(admit_bearer(parts, gateway)?);
@@ -72,24 +74,26 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
     };
     match checked.await {
         Ok(guest) => {
-            let admitted = gateway.doorman.admit_guest(guest)?;
+            let admitted = gateway.auth.admit_guest(guest)?;
             proved(parts);
             Ok(admitted)
         }
+        // Not signed by a trusted issuer: counted like any other failed login.
         Err(GuestRefusal::Unproven(why)) => {
             let client = manyhands_http_common::client(parts, gateway)?;
             let Refused { error, word } = unauthenticated(why);
-            let error = gateway.doorman.refuse(client, Failed::Foreign, error);
+            let error = gateway.auth.refuse(client, FailedLogin::Foreign, error);
             Err(Refused { error, word })
         }
-        // Its bearer is known to somebody; an old token is not a guess.
+        // Signed by a trusted issuer, so an expired token is not a guess and not counted as a
+        // failed login.
         Err(GuestRefusal::Unfit(why)) => Err(unauthenticated(why)),
         Err(GuestRefusal::Ungranted) => Err(Refused {
             error: ToolError::new(
                 ErrorCode::Forbidden,
-                "the token is good, and gives no rights here",
+                "the token is valid but grants no rights here",
             )
-            .hint("the owner can add to oauth.grants, or the token needs other scopes"),
+            .hint("the owner can extend oauth.grants, or request a token with other scopes"),
             word: Some("insufficient_scope"),
         }),
         Err(GuestRefusal::Later(why)) => {
@@ -99,7 +103,7 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
     }
 }
 
-/// What a token must be made for: all of `/mcp`, or the one path that is asked for.
+/// Accepted audiences of a token: all of `/mcp`, or the requested path.
 fn audiences(gateway: &Gateway, path: &str) -> Vec<String> {
     let base = gateway.servers.oauth().base();
     let whole = base.as_ref().map(|base| format!("{base}/mcp"));
@@ -110,7 +114,7 @@ fn audiences(gateway: &Gateway, path: &str) -> Vec<String> {
     said.or(whole).into_iter().chain(one).collect()
 }
 
-/// What somebody who was not let in is told, where guests are taken.
+/// The `WWW-Authenticate` challenge, if external tokens are accepted.
 fn challenge(gateway: &Gateway, path: &str, refused: &Refused) -> Option<HeaderValue> {
     let settings = gateway.settings.current();
     let told = matches!(
@@ -127,18 +131,19 @@ fn challenge(gateway: &Gateway, path: &str, refused: &Refused) -> Option<HeaderV
         text.push_str(&format!(", error=\"{word}\""));
     }
     let scopes = settings.oauth.scopes.join(" ");
+    // Quotes would break the header's syntax.
     if !scopes.is_empty() && !scopes.contains(['"', '\\']) {
         text.push_str(&format!(", scope=\"{scopes}\""));
     }
     HeaderValue::try_from(text).ok()
 }
 
-/// What is protected at `/mcp`, and by whom.
+/// Protected-resource metadata of `/mcp`.
 pub async fn resource(State(gateway): State<Arc<Gateway>>) -> Result<Json<Value>, Refusal> {
     described(&gateway, "/mcp")
 }
 
-/// The same for the path of one server. Whether there is such a server is not told.
+/// Protected-resource metadata of one server's path. Does not reveal whether the server exists.
 pub async fn resource_of(
     State(gateway): State<Arc<Gateway>>,
     Path(server): Path<String>,
@@ -158,8 +163,8 @@ fn described(gateway: &Gateway, path: &str) -> Result<Json<Value>, Refusal> {
         .filter(|_| !oauth.issuers.is_empty());
     let base = base.ok_or_else(|| {
         Refusal(
-            ToolError::not_found("this gateway takes its own tokens only")
-                .hint("the owner makes one with `manyhands token create`"),
+            ToolError::not_found("this gateway accepts only its own tokens")
+                .hint("the owner creates one with `manyhands token create`"),
         )
     })?;
     let issuers: Vec<&str> = oauth
@@ -176,25 +181,25 @@ fn described(gateway: &Gateway, path: &str) -> Result<Json<Value>, Refusal> {
     })))
 }
 
-/// The document that describes the gateway as a client of authorization servers.
+/// Client id metadata document of the gateway.
 pub async fn client(State(gateway): State<Arc<Gateway>>) -> Result<Json<Value>, Refusal> {
     let document = gateway.servers.oauth().document();
     document.map(Json).ok_or_else(|| {
         Refusal(
-            ToolError::not_found("others cannot read this document")
-                .hint("it is used when public_url is an https address"),
+            ToolError::not_found("this document is not public")
+                .hint("it is served if public_url is an https address"),
         )
     })
 }
 
-/// Where a browser brings the end of a login. The state it brings is all that it needs: nobody can
-/// guess one, and each is good once.
+/// OAuth callback of a login. The `state` parameter is sufficient: it cannot be guessed and is
+/// valid once.
 pub async fn callback(
     State(gateway): State<Arc<Gateway>>,
     returned: Result<Query<Returned>, QueryRejection>,
 ) -> Response {
     let Ok(Query(returned)) = returned else {
-        let why = "The answer of the authorization server cannot be read: a parameter is repeated or damaged. Start the login again.";
+        let why = "The response of the authorization server is invalid: a parameter is repeated or malformed. Start the login again.";
         return page(StatusCode::BAD_REQUEST, "Not logged in", why);
     };
     let oauth = gateway.servers.oauth();
@@ -203,15 +208,16 @@ pub async fn callback(
         .as_deref()
         .and_then(|state| oauth.take(state));
     let Some(login) = login else {
-        let why = "This login is not known: it was ended already, took too long, or was begun elsewhere. Begin it again.";
+        let why = "Unknown login: it was already completed, has expired, or was started elsewhere. Start it again.";
         return page(StatusCode::BAD_REQUEST, "Not logged in", why);
     };
+    // The owner may have been revoked between the start of the login and its return.
     let Some(owner) = gateway
-        .doorman
+        .auth
         .caller(login.by)
         .filter(|caller| caller.is_owner())
     else {
-        let why = "The token by which this login was begun is no longer good.";
+        let why = "The token that started this login is no longer valid.";
         return page(StatusCode::FORBIDDEN, "Not logged in", why);
     };
     let server = login.server.clone();
@@ -220,9 +226,11 @@ pub async fn callback(
         Ok(record) => format!("{server}: {}", record.id),
         Err(error) => format!("{server}: {}", error.text()),
     };
+    // Failed logins are audited too.
     let noted = gateway.note(&owner, "server.login", &about).await;
+    // The login itself is done; failing the page now would only confuse.
     if let Err(error) = noted {
-        tracing::error!(%error, "a login could not be written into the audit");
+        tracing::error!(event = "login_audit_failed", %server, %error, "failed to record an OAuth login in the audit log");
     }
     match done {
         Ok(_) => {
@@ -241,6 +249,7 @@ pub async fn callback(
 
 /// A plain page that loads and runs nothing.
 fn page(status: StatusCode, title: &str, text: &str) -> Response {
+    // Texts come from servers, so they are escaped even though the policy forbids scripts.
     let (title, text) = (escaped(title), escaped(text));
     let html = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title><h1>{title}</h1><p>{text}</p></html>\n"

@@ -1,4 +1,4 @@
-//! Logins at MCP servers: begun, looked at, ended.
+//! Logins at MCP servers: start, status and logout.
 
 use std::sync::Arc;
 
@@ -14,28 +14,28 @@ use manyhands_store::{ConnectionKind, ConnectionRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which account to log in.
+/// The account to log in to.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Login {
-    /// The PCID of an account that was opened by a login before; the first there is when not said.
+    /// PCID of an account created by an earlier login; the first one by default.
     connection: Option<String>,
-    /// A name for a further account.
+    /// Name of an additional account.
     name: Option<String>,
 }
 
-/// A login that was begun.
+/// A started login.
 #[derive(Serialize, JsonSchema)]
 pub struct LoginBegun {
-    /// The address to open in a browser.
+    /// URL to open in a browser.
     url: String,
-    /// Which login it is.
+    /// Login id.
     login: String,
-    /// Until when it may be ended.
+    /// When it expires.
     until: Timestamp,
 }
 
-/// Begins a login: gives the address to open in a browser.
+/// Starts a login and returns the URL to open in a browser.
 pub async fn begin(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -71,7 +71,7 @@ fn target(gateway: &Gateway, server: &Server, login: Login) -> Result<LoginTarge
     match (login.connection, login.name) {
         (Some(_), Some(_)) => Err(ToolError::parameter(
             "name",
-            "there is a connection too; use one of them",
+            "cannot be combined with connection; use one of them",
         )),
         (Some(id), None) => Ok(LoginTarget::Known(one(&accounts, &id)?.id)),
         (None, Some(name)) => Ok(LoginTarget::New(name)),
@@ -82,7 +82,7 @@ fn target(gateway: &Gateway, server: &Server, login: Login) -> Result<LoginTarge
     }
 }
 
-/// The accounts of a server that were opened by a login.
+/// The accounts of a server that were created by a login.
 fn logins(gateway: &Gateway, server: &Server) -> Vec<ConnectionRecord> {
     let all = gateway.servers.accounts().all();
     let own = |one: &&ConnectionRecord| {
@@ -94,13 +94,13 @@ fn logins(gateway: &Gateway, server: &Server) -> Vec<ConnectionRecord> {
 fn one<'a>(accounts: &'a [ConnectionRecord], id: &str) -> Result<&'a ConnectionRecord, ToolError> {
     let found = accounts.iter().find(|one| one.id.to_string() == id);
     found.ok_or_else(|| {
-        let message = "the server has no connection of this id that was opened by a login";
+        let message = "the server has no connection of this id created by a login";
         ToolError::parameter("connection", message)
             .hint("list them with `manyhands connection list`")
     })
 }
 
-/// The service's name, or with a number after it.
+/// The service's name, with a number if it is taken.
 fn free_name(gateway: &Gateway, server: &Server) -> String {
     let (all, service) = (gateway.servers.accounts().all(), server.service());
     let taken = |name: &String| {
@@ -112,27 +112,27 @@ fn free_name(gateway: &Gateway, server: &Server) -> String {
     names.find(|name| !taken(name)).unwrap_or_default()
 }
 
-/// How the last login at a server stands.
+/// Status of the last login at a server.
 #[derive(Serialize, JsonSchema)]
 pub struct LoginStatus {
-    /// `none` where there was none, `waiting`, `done` or `failed`.
+    /// `none`, `waiting`, `done` or `failed`.
     state: &'static str,
     #[serde(flatten)]
     last: Option<LastLogin>,
-    /// The accounts that were opened by a login.
+    /// Accounts created by a login.
     connections: Vec<ConnectionRecord>,
 }
 
 /// The last login.
 #[derive(Serialize, JsonSchema)]
 struct LastLogin {
-    /// Which login it is.
+    /// Login id.
     login: String,
-    /// What went wrong, if something did.
+    /// What went wrong, if anything.
     detail: Option<String>,
-    /// The account that it opened.
+    /// The account it created.
     pcid: Option<ConnectionId>,
-    /// Until when it may be ended.
+    /// When it expires.
     until: Timestamp,
 }
 
@@ -147,7 +147,7 @@ impl From<LoginState> for LastLogin {
     }
 }
 
-/// How the last login at a server stands, and which accounts there are.
+/// Returns the status of the last login at a server, and its accounts.
 pub async fn status(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
@@ -162,31 +162,31 @@ pub async fn status(
     })
 }
 
-/// Which login to end.
+/// The account to log out of.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// The PCID of the account; needed where there are several.
+pub struct LogoutQuery {
+    /// PCID of the account; required if there are several.
     connection: Option<String>,
 }
 
-/// A login that was ended.
+/// The response after a logout.
 #[derive(Serialize, JsonSchema)]
 pub struct LoginEnded {
     /// The account.
     pcid: ConnectionId,
     /// Always true.
     removed: bool,
-    /// What its authorization server said to that, where it went wrong.
+    /// Error of the authorization server while revoking the tokens, if any.
     note: Option<String>,
 }
 
-/// Ends a login: its tokens are given back where that is possible, and forgotten.
+/// Logs out: revokes the tokens if possible and removes them.
 pub async fn end(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(name): Path<String>,
-    which: Result<Query<Which>, QueryRejection>,
+    which: Result<Query<LogoutQuery>, QueryRejection>,
 ) -> Answer<LoginEnded> {
     let Query(which) = which.map_err(|e| Refusal(ToolError::parameter("query", e.body_text())))?;
     let server = gateway.servers.get(&name)?;
@@ -195,7 +195,7 @@ pub async fn end(
         (Some(id), all) => one(all, id)?,
         (None, [only]) => only,
         (None, []) => {
-            let message = format!("nobody is logged in at {}", server.name());
+            let message = format!("not logged in at {}", server.name());
             return Err(Refusal(ToolError::not_found(message)));
         }
         (None, several) => {
@@ -203,7 +203,7 @@ pub async fn end(
                 .iter()
                 .map(|one| format!("{} ({})", one.id, one.name));
             let named: Vec<String> = named.collect();
-            let message = format!("there are several: {}", named.join(", "));
+            let message = format!("required, since there are several: {}", named.join(", "));
             return Err(Refusal(ToolError::parameter("connection", message)));
         }
     };

@@ -1,4 +1,4 @@
-//! The routes of OAuth, each beside its description.
+//! Routes of OAuth, with their descriptions.
 
 use axum::routing::get;
 use manyhands_federation::servers::oauth::Returned;
@@ -8,7 +8,7 @@ use super::openapi::{Access, Operation};
 use super::routes::Route;
 use super::{oauth, oauth_login};
 
-/// Logins at servers, and what is told of guests.
+/// Logins at servers, and metadata for external tokens.
 pub(super) fn table() -> Vec<Route> {
     use Access::{Open, Owner};
     let op = Operation::new;
@@ -17,7 +17,7 @@ pub(super) fn table() -> Vec<Route> {
             "post",
             "/api/servers/{name}/login",
             Owner,
-            "Begin a login at an MCP server: the address to open in a browser",
+            "Start a login at an MCP server; returns the URL to open in a browser",
         )
         .request::<oauth_login::Login>()
         .by(oauth_login::begin),
@@ -25,7 +25,7 @@ pub(super) fn table() -> Vec<Route> {
             "get",
             "/api/servers/{name}/login",
             Owner,
-            "How the last login at an MCP server stands",
+            "Get the status of the last login at an MCP server",
         )
         .by(oauth_login::status),
         op(
@@ -34,14 +34,14 @@ pub(super) fn table() -> Vec<Route> {
             Owner,
             "Log out of an MCP server",
         )
-        .query::<oauth_login::Which>()
+        .query::<oauth_login::LogoutQuery>()
         .by(oauth_login::end),
         (
             op(
                 "get",
                 "/oauth/callback",
                 Open,
-                "Where a browser brings the end of a login; a page",
+                "OAuth callback of a login; an HTML page",
             )
             .query::<Returned>()
             .shows("text/html"),
@@ -52,7 +52,7 @@ pub(super) fn table() -> Vec<Route> {
                 "get",
                 DOCUMENT,
                 Open,
-                "The gateway as a client of authorization servers",
+                "Client id metadata document of the gateway",
             )
             .answers_in("the format of client id metadata documents"),
             get(oauth::client),
@@ -62,7 +62,7 @@ pub(super) fn table() -> Vec<Route> {
                 "get",
                 "/.well-known/oauth-protected-resource",
                 Open,
-                "Whose access tokens are taken at /mcp",
+                "Protected-resource metadata of /mcp",
             )
             .answers_in("the format of RFC 9728"),
             get(oauth::resource),
@@ -72,7 +72,7 @@ pub(super) fn table() -> Vec<Route> {
                 "get",
                 "/.well-known/oauth-protected-resource/mcp",
                 Open,
-                "Whose access tokens are taken at /mcp",
+                "Protected-resource metadata of /mcp",
             )
             .answers_in("the format of RFC 9728"),
             get(oauth::resource),
@@ -82,7 +82,7 @@ pub(super) fn table() -> Vec<Route> {
                 "get",
                 "/.well-known/oauth-protected-resource/mcp/{server}",
                 Open,
-                "Whose access tokens are taken at the path of one MCP server",
+                "Protected-resource metadata of one MCP server",
             )
             .answers_in("the format of RFC 9728"),
             get(oauth::resource_of),

@@ -1,4 +1,4 @@
-//! JSON bodies that are objects.
+//! JSON object bodies.
 
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::JsonRejection;
@@ -6,8 +6,8 @@ use axum::extract::{FromRequest, Request};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// A JSON object as a body. `axum::Json` would also read an array into a struct, field by field,
-/// which no schema of ours allows.
+/// A JSON object as request body. `axum::Json` would also accept an array for a struct, field by
+/// field, which our schemas do not allow.
 pub(super) struct Json<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
@@ -21,7 +21,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
         let is_object = bytes.trim_ascii_start().first() == Some(&b'{');
         let request = Request::from_parts(parts, Body::from(bytes.clone()));
         if !is_object {
-            // This fails, and says what was found instead of an object.
+            // Fails with the type that was found instead of an object.
             let _: axum::Json<Map<String, Value>> =
                 axum::Json::from_request(request, state).await?;
         } else {
@@ -38,8 +38,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-/// Reads an object again whose whole numbers may be written as `5.0`, which is an integer to a JSON
-/// Schema and to many an encoder.
+/// Parses again with integers written as `5.0` accepted: JSON Schema and many encoders treat them
+/// as integers.
 fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let mut value: Value = serde_json::from_slice(bytes).ok()?;
     make_whole(&mut value);
@@ -50,7 +50,7 @@ fn make_whole(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
             let float = number.as_f64().filter(|float| float.fract() == 0.0);
-            // Beyond this a float does not hold every integer.
+            // Beyond 2^53 a float cannot represent every integer.
             if let Some(float) = float.filter(|float| float.abs() <= 9_007_199_254_740_991.0) {
                 *value = Value::from(float as i64);
             }
@@ -61,18 +61,18 @@ fn make_whole(value: &mut Value) {
     }
 }
 
-/// A body that was read, as either type.
-pub(super) trait Held<T> {
+/// A parsed body of either type.
+pub(super) trait JsonBody<T> {
     fn held(self) -> T;
 }
 
-impl<T> Held<T> for Json<T> {
+impl<T> JsonBody<T> for Json<T> {
     fn held(self) -> T {
         self.0
     }
 }
 
-impl<T> Held<T> for axum::Json<T> {
+impl<T> JsonBody<T> for axum::Json<T> {
     fn held(self) -> T {
         self.0
     }

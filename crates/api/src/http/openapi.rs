@@ -1,4 +1,4 @@
-//! The OpenAPI document, made from the same table the router is.
+//! The OpenAPI document, generated from the table the router is built from.
 
 use std::sync::Arc;
 
@@ -14,36 +14,36 @@ use super::answering::Answering;
 use super::routes::Route;
 use super::shapes;
 
-/// Who may use an operation.
+/// Required access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody who reaches the address.
+    /// No token needed.
     Open,
-    /// Anybody with a token.
+    /// Any valid token.
     Token,
-    /// The owner.
+    /// The owner's token.
     Owner,
 }
 
-/// The schema of a type; the types it is made of get names in the document.
-type Shape = fn(&mut SchemaGenerator) -> Schema;
+/// Schema of a type; the types it refers to become components.
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// What is in the body of an answer.
+/// Contents of a response body.
 #[derive(Clone, Copy)]
-enum Body {
-    /// What a tool gave, in our envelope.
+enum ResponseBody {
+    /// Result of a tool, in our envelope.
     Tool,
-    /// A result of this shape, in our envelope.
-    Result(Shape),
-    /// Something else, of this media type; errors are in our envelope.
+    /// Result of this schema, in our envelope.
+    Result(SchemaOf),
+    /// Another media type; errors are in our envelope.
     Media(&'static str),
-    /// Somebody else's format, errors too.
+    /// An external format, errors included.
     Format(&'static str),
-    /// A page of that media type, errors too.
+    /// A page of this media type, errors included.
     Page(&'static str),
 }
 
-/// One operation, as the document describes it.
+/// An operation.
 pub struct Operation {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
@@ -51,10 +51,10 @@ pub struct Operation {
     access: Access,
     query: Option<Value>,
     request: Option<Value>,
-    body: Body,
-    /// It also answers with a stream of events, and in our envelope with 202 while it waits for the owner.
+    body: ResponseBody,
+    /// Can also stream events, and responds 202 while waiting for an approval.
     streams: bool,
-    /// The request is bytes as they are.
+    /// The request body is raw bytes.
     bytes: bool,
 }
 
@@ -72,43 +72,43 @@ impl Operation {
             access,
             query: None,
             request: None,
-            body: Body::Tool,
+            body: ResponseBody::Tool,
             streams: false,
             bytes: false,
         }
     }
 
-    /// Answers and errors are in somebody else's format.
+    /// Responses and errors use an external format.
     pub(super) fn answers_in(mut self, format: &'static str) -> Self {
-        self.body = Body::Format(format);
+        self.body = ResponseBody::Format(format);
         self
     }
 
-    /// Answers are of that media type, errors are in our envelope.
+    /// Responses have this media type; errors are in our envelope.
     pub(super) fn gives(mut self, media: &'static str) -> Self {
-        self.body = Body::Media(media);
+        self.body = ResponseBody::Media(media);
         self
     }
 
-    /// Answers and errors are pages of that media type.
+    /// Responses and errors are pages of this media type.
     pub(super) fn shows(mut self, media: &'static str) -> Self {
-        self.body = Body::Page(media);
+        self.body = ResponseBody::Page(media);
         self
     }
 
-    /// The request is bytes as they are.
+    /// The request body is raw bytes.
     pub(super) fn takes_bytes(mut self) -> Self {
         self.bytes = true;
         self
     }
 
-    /// The result in the envelope; [`Operation::by`] takes it from the handler itself.
+    /// Sets the result type; [`Operation::by`] takes it from the handler.
     pub(super) fn answers<T: JsonSchema>(mut self) -> Self {
-        self.body = Body::Result(|generator| generator.subschema_for::<T>());
+        self.body = ResponseBody::Result(|generator| generator.subschema_for::<T>());
         self
     }
 
-    /// Also a stream of events for whoever asks for one, and 202 while it waits for the owner.
+    /// Also streams events on request, and responds 202 while waiting for an approval.
     pub(super) fn or_streams(mut self) -> Self {
         self.streams = true;
         self
@@ -124,7 +124,7 @@ impl Operation {
         self
     }
 
-    /// The handler that does it. What its signature says it answers is what the document says.
+    /// Sets the handler. The result type is taken from its signature.
     pub(super) fn by<H, M, A>(self, handler: H) -> Route
     where
         H: Handler<M, Arc<Gateway>> + Answering<A>,
@@ -140,7 +140,7 @@ impl Operation {
         (self.answers::<H::Result>(), on(filter, handler))
     }
 
-    /// A name that stays: the method and the words of the path.
+    /// A stable operation id from method and path.
     fn id(&self) -> String {
         let words = self.path.split(|c: char| !c.is_ascii_alphanumeric());
         let words = words.filter(|word| !word.is_empty());
@@ -180,37 +180,37 @@ impl Operation {
     }
 
     fn responses(&self, generator: &mut SchemaGenerator) -> Value {
-        const WRONG: &str = "what was wrong, with a stable code";
+        const WRONG: &str = "error with a stable code";
         let said = |about: &str, media: &str, schema: Value| json!({ "description": about, "content": { media: schema } });
         let json = "application/json";
         match self.body {
-            Body::Tool => json!({
-                "200": envelope("what the tool gave"),
+            ResponseBody::Tool => json!({
+                "200": envelope("result of the tool"),
                 "default": envelope(WRONG),
             }),
-            Body::Result(shape) => {
+            ResponseBody::Result(shape) => {
                 let result = json!({ "schema": good(&shape(generator).to_value()) });
                 let mut all = json!({
-                    "200": said("the answer", json, result.clone()),
+                    "200": said("success", json, result.clone()),
                     "default": envelope(WRONG),
                 });
                 if self.streams {
                     all["200"]["content"]["text/event-stream"] = json!({});
-                    all["202"] = said("it waits for the owner", json, result);
+                    all["202"] = said("waiting for the owner's approval", json, result);
                 }
                 all
             }
-            Body::Media(media) => json!({
-                "200": said("the answer", media, json!({})),
+            ResponseBody::Media(media) => json!({
+                "200": said("success", media, json!({})),
                 "default": envelope(WRONG),
             }),
-            Body::Page(media) => json!({
+            ResponseBody::Page(media) => json!({
                 "200": said("the page", media, json!({})),
-                "default": said("a page that says what was wrong", media, json!({})),
+                "default": said("error page", media, json!({})),
             }),
-            Body::Format(format) => {
+            ResponseBody::Format(format) => {
                 let mut all = json!({
-                    "200": said(&format!("the answer, in {format}"), json, json!({})),
+                    "200": said(&format!("success, in {format}"), json, json!({})),
                     "default": said(&format!("{WRONG}, in {format}"), json, json!({})),
                 });
                 if self.streams {
@@ -252,7 +252,7 @@ impl Operation {
     }
 }
 
-/// Gives whole numbers the bounds of their type, which are refused beyond them.
+/// Adds the bounds of integer types, which the parser enforces.
 fn bounded(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(map) => {
@@ -283,7 +283,7 @@ fn bounded(mut schema: Value) -> Value {
     schema
 }
 
-/// The envelope around a result of that schema.
+/// The envelope of a successful result.
 fn good(result: &Value) -> Value {
     json!({
         "type": "object",
@@ -299,7 +299,7 @@ fn envelope(about: &str) -> Value {
     })
 }
 
-/// The whole document: the operations, and one for each of `tools`.
+/// Builds the document: all operations, and one for each of `tools`.
 pub fn document<'a>(tools: impl Iterator<Item = &'a ToolSpec>) -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.definitions_path = "/components/schemas".into();
@@ -331,7 +331,7 @@ pub fn document<'a>(tools: impl Iterator<Item = &'a ToolSpec>) -> Value {
                         "description": "the result",
                         "content": { "application/json": { "schema": good(result.unwrap_or(&Value::Bool(true))) } },
                     },
-                    "default": envelope("what was wrong, with a stable code"),
+                    "default": envelope("error with a stable code"),
                 },
             },
         });
@@ -354,7 +354,7 @@ pub fn document<'a>(tools: impl Iterator<Item = &'a ToolSpec>) -> Value {
     })
 }
 
-/// Whether a tool cannot be called without arguments.
+/// Whether a tool has required parameters.
 fn needs_something(schema: &Value) -> bool {
     let required = schema["required"].as_array();
     required.is_some_and(|names| !names.is_empty())

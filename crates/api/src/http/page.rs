@@ -17,8 +17,8 @@ use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use manyhands_core::{ErrorCode, Pattern, Role, Timestamp, ToolError};
-use manyhands_gateway::{Failed, Gateway, NewToken};
-use manyhands_http_common::{Answer, Answered, Asker, Owner, Refusal, answer, client};
+use manyhands_gateway::{FailedLogin, Gateway, NewToken};
+use manyhands_http_common::{Answer, Answered, Authenticated, Owner, Refusal, answer, client};
 use manyhands_page::{FILES, File, file};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,27 +27,27 @@ use super::admin::body;
 use super::probes;
 use crate::http::object::Json;
 
-/// How long a login lasts.
+/// Lifetime of a browser session.
 const LASTS: Duration = Duration::from_secs(30 * 86_400);
-/// What the page may do: load its own files and talk to the gateway it came from.
+/// Content security policy: the page may load its own files and connect to its gateway.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// What a browser shows to log in.
+/// A login.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Code {
-    /// The code of a login link, which works once.
+pub struct LoginCode {
+    /// Code of a login link, valid once.
     code: String,
 }
 
-/// A browser session that was opened.
+/// The response with a new browser session.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoggedIn {
-    /// The session's token, returned this once.
+    /// Token of the session, shown once.
     token: String,
-    /// When the session ends.
+    /// When the session expires.
     expires_at: Option<String>,
 }
 
@@ -55,19 +55,19 @@ pub struct LoggedIn {
 pub async fn login(
     State(gateway): State<Arc<Gateway>>,
     parts: Parts,
-    code: Result<Json<Code>, JsonRejection>,
+    code: Result<Json<LoginCode>, JsonRejection>,
 ) -> Result<Response, Refusal> {
-    let Code { code } = body(code)?;
+    let LoginCode { code } = body(code)?;
     let client = client(&parts, &gateway)?;
-    // The code is looked at first, whatever failed before at this address: it has 192 random bits, so
-    // nobody guesses one, and a limit before the check would let others keep the owner out.
+    // The code is checked first, whatever failed before at this address: it has 192 random bits and
+    // cannot be guessed, and a limit before the check would let others lock the owner out.
     if !gateway.use_link(&code) {
         let error = ToolError::new(ErrorCode::Unauthenticated, "invalid or expired login link")
             .hint("each link works once and for an hour; `manyhands link` prints a new one");
-        let refused = gateway.doorman.refuse(client, Failed::LoginCode, error);
+        let refused = gateway.auth.refuse(client, FailedLogin::LoginCode, error);
         return Err(Refusal(refused));
     }
-    let made = gateway.doorman.create(NewToken {
+    let made = gateway.auth.create(NewToken {
         name: format!("browser {}", gateway.clock.now().rfc3339()),
         role: Role::Owner,
         tools: vec![Pattern::new("*")],
@@ -76,7 +76,8 @@ pub async fn login(
         browser: true,
     });
     let (record, token) = made.await?;
-    if let Some(caller) = gateway.doorman.caller(record.id) {
+    // Audited as the new token, since no other caller is known here.
+    if let Some(caller) = gateway.auth.caller(record.id) {
         let about = format!("{} from {client}", record.id);
         gateway.note(&caller, "page.login", &about).await?;
     }
@@ -85,27 +86,28 @@ pub async fn login(
         expires_at: record.expires.map(Timestamp::rfc3339),
     })
     .into_response();
+    // The response contains the token, which must not reach a cache.
     let never = HeaderValue::from_static("no-store");
     response.headers_mut().insert(header::CACHE_CONTROL, never);
     Ok(response)
 }
 
-/// Who asks.
+/// The current caller.
 #[derive(Serialize, JsonSchema)]
 pub struct Who {
     /// The name of the token.
     name: String,
-    /// What it is for.
+    /// Role of the token.
     role: Role,
-    /// Whether it is the owner.
+    /// Whether it is an owner token.
     owner: bool,
     /// The gateway's version.
     version: &'static str,
-    /// The address under which others reach the gateway.
+    /// Public URL of the gateway.
     url: Option<String>,
 }
 
-/// Whether a browser was logged out.
+/// The response after a logout.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoggedOut {
@@ -113,44 +115,53 @@ pub struct LoggedOut {
     logged_out: bool,
 }
 
-/// A link that logs a browser in, once.
+/// A one-time login link for a browser.
 #[derive(Serialize, JsonSchema)]
 pub struct LoginLink {
-    /// Its path and fragment at this gateway.
+    /// Path and fragment of the link.
     path: String,
 }
 
-/// Who is logged in.
-pub async fn session(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Answer<Who> {
+/// Returns the current caller.
+pub async fn session(
+    State(gateway): State<Arc<Gateway>>,
+    Authenticated(admitted): Authenticated,
+) -> Answer<Who> {
     answer(Who {
-        role: asker.caller.rights.role,
-        owner: asker.caller.is_owner(),
-        name: asker.caller.name.clone(),
+        role: admitted.caller.rights.role,
+        owner: admitted.caller.is_owner(),
+        name: admitted.caller.name.clone(),
         version: env!("CARGO_PKG_VERSION"),
         url: gateway.settings.current().public_url.clone(),
     })
 }
 
-/// Logs the browser out: its session is revoked. Other tokens stay valid.
-pub async fn logout(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Answer<LoggedOut> {
-    let logged_out = gateway.doorman.is_browser(asker.token);
+/// Logs the browser out by revoking its session. Other tokens stay valid.
+pub async fn logout(
+    State(gateway): State<Arc<Gateway>>,
+    Authenticated(admitted): Authenticated,
+) -> Answer<LoggedOut> {
+    // Other tokens are not revoked by a logout: a script's token must survive it.
+    let logged_out = gateway.auth.is_browser(admitted.token);
     if logged_out {
-        gateway.doorman.revoke(asker.token).await?;
-        let about = asker.token.to_string();
-        gateway.note(&asker.caller, "page.logout", &about).await?;
+        gateway.auth.revoke(admitted.token).await?;
+        let about = admitted.token.to_string();
+        gateway
+            .note(&admitted.caller, "page.logout", &about)
+            .await?;
     }
     answer(LoggedOut { logged_out })
 }
 
-/// Makes a link that logs a browser in, once.
+/// Creates a one-time login link.
 pub async fn link(State(gateway): State<Arc<Gateway>>, Owner(owner): Owner) -> Answer<LoginLink> {
     let path = gateway.login_link();
     gateway.note(&owner.caller, "page.link", "").await?;
     answer(LoginLink { path })
 }
 
-/// The page, or a greeting where it was not built in. `/login` is the page too: the code of a login link
-/// is read by its script.
+/// The page, or a plain greeting if it was not built in. `/login` is the page too: its script reads
+/// the code of a login link.
 pub async fn root(headers: HeaderMap) -> Response {
     match file("index.html") {
         Some(index) => send(index, &headers),
@@ -158,25 +169,25 @@ pub async fn root(headers: HeaderMap) -> Response {
     }
 }
 
-/// A file of the page.
+/// Serves an asset of the page.
 pub async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
     match file(&format!("assets/{name}")) {
         Some(found) => send(found, &headers),
-        None => Refusal(ToolError::not_found("the page has no such file")).into_response(),
+        None => Refusal(ToolError::not_found("no such file")).into_response(),
     }
 }
 
-/// The files of the page that stand beside it.
+/// Files of the page at the root.
 pub(super) fn beside() -> impl Iterator<Item = &'static str> {
     let plain = |file: &&File| !file.name.contains('/') && file.name != "index.html";
     FILES.iter().filter(plain).map(|file| file.name)
 }
 
-/// A file that stands beside the page.
+/// Serves a root file of the page.
 pub async fn other(uri: http::Uri, headers: HeaderMap) -> Response {
     match file(uri.path().trim_start_matches('/')) {
         Some(found) => send(found, &headers),
-        None => Refusal(ToolError::not_found("the page has no such file")).into_response(),
+        None => Refusal(ToolError::not_found("no such file")).into_response(),
     }
 }
 
@@ -198,6 +209,7 @@ fn send(file: &'static File, asked: &HeaderMap) -> Response {
     if packed {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
+    // Also for uncompressed responses: caches must keep both variants apart.
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     let kept = match file.is_lasting() {
         true => "public, max-age=31536000, immutable",
@@ -208,14 +220,14 @@ fn send(file: &'static File, asked: &HeaderMap) -> Response {
     response
 }
 
-/// A file of the page for those who do not take it packed.
+/// Decompresses a file for clients that do not accept compression.
 fn unpacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// What a browser is told to hold the page to.
+/// Sets the security headers of the page.
 fn guard(headers: &mut HeaderMap) {
     headers.insert(
         header::CONTENT_SECURITY_POLICY,

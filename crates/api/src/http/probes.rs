@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz`, `/metrics` and the greeting at `/`.
+//! `/healthz`, `/readyz`, `/metrics`, and the greeting at `/`.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use manyhands_core::{ErrorCode, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Refusal, admit};
 
-/// The process is there.
+/// Liveness: the process responds.
 pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The process can do its work: the store answers.
+/// Readiness: the store responds.
 pub async fn readyz(State(gateway): State<Arc<Gateway>>) -> Response {
     match gateway.store.check().await {
         Ok(()) if !gateway.is_stopping() => ready(&gateway).into_response(),
@@ -28,7 +28,7 @@ pub async fn readyz(State(gateway): State<Arc<Gateway>>) -> Response {
     }
 }
 
-/// Low disk space is said and is no reason to take the gateway out of service: its owner has to reach it.
+/// Low disk space is a warning only: the owner must be able to reach the gateway to fix it.
 fn ready(gateway: &Gateway) -> String {
     let space = gateway.store.disk().space();
     match space.is_low() {
@@ -40,8 +40,8 @@ fn ready(gateway: &Gateway) -> String {
     }
 }
 
-/// Prometheus text, for whoever has a token, or everyone where the owner set `metrics.open`. That a request
-/// comes from this machine proves nothing: every local user and every page in a browser here can send one.
+/// Prometheus metrics, with a token, or without one if `metrics.open` is set. A local client
+/// address proves nothing: every local user and every page in a local browser has one.
 pub async fn metrics(State(gateway): State<Arc<Gateway>>, parts: Parts) -> Response {
     if !gateway.settings.current().metrics.open
         && let Err(error) = may_measure(&parts, &gateway)
@@ -60,7 +60,7 @@ pub async fn metrics(State(gateway): State<Arc<Gateway>>, parts: Parts) -> Respo
     (kind, gateway.path.metrics().render()).into_response()
 }
 
-/// Tokens of nodes and bridges are for their own work only.
+/// Rejects node and bridge tokens, which are for their own work only.
 fn may_measure(parts: &Parts, gateway: &Gateway) -> Result<(), ToolError> {
     let role = admit(parts, gateway)?.caller.rights.role;
     if role.only_serves() {
@@ -71,7 +71,7 @@ fn may_measure(parts: &Parts, gateway: &Gateway) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// What a person finds who opens the address in a browser.
+/// Plain-text greeting for browsers.
 pub async fn greeting() -> String {
     format!(
         "manyhands {}\n\nMCP: /mcp   HTTP: /api (described in /api/openapi.json)   WebSocket: /ws\n\

@@ -1,4 +1,4 @@
-//! Every route there is, each beside its description.
+//! All routes, with their descriptions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use http::header;
 use manyhands_core::{ErrorCode, Invoke, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_gateway::listing::Surface;
-use manyhands_http_common::{Asker, Refusal};
+use manyhands_http_common::{Authenticated, Refusal};
 use serde_json::{Map, Value};
 use tower::Layer as _;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -25,7 +25,7 @@ use super::{
     session_routes, tools, v1,
 };
 
-/// An operation and what answers it.
+/// An operation and its handler.
 pub(super) type Route = (Operation, MethodRouter<Arc<Gateway>>);
 
 fn table() -> Vec<Route> {
@@ -33,17 +33,11 @@ fn table() -> Vec<Route> {
     let op = Operation::new;
     vec![
         (
-            op("get", "/healthz", Open, "Whether the process is there").gives("text/plain"),
+            op("get", "/healthz", Open, "Liveness probe").gives("text/plain"),
             get(probes::healthz),
         ),
         (
-            op(
-                "get",
-                "/readyz",
-                Open,
-                "Whether the process can do its work",
-            )
-            .gives("text/plain"),
+            op("get", "/readyz", Open, "Readiness probe").gives("text/plain"),
             get(probes::readyz),
         ),
         (
@@ -51,18 +45,12 @@ fn table() -> Vec<Route> {
                 "get",
                 "/metrics",
                 Token,
-                "Prometheus metrics; without a token only where `metrics.open` is set",
+                "Prometheus metrics; without a token only if `metrics.open` is set",
             )
             .gives("text/plain"),
             get(probes::metrics),
         ),
-        op(
-            "get",
-            "/api/session",
-            Token,
-            "Who this token, or this browser, is",
-        )
-        .by(page::session),
+        op("get", "/api/session", Token, "Get the current caller").by(page::session),
         (
             op(
                 "post",
@@ -70,7 +58,7 @@ fn table() -> Vec<Route> {
                 Open,
                 "Log a browser in with the code of a login link",
             )
-            .request::<page::Code>()
+            .request::<page::LoginCode>()
             .answers::<page::LoggedIn>(),
             post(page::login),
         ),
@@ -79,7 +67,7 @@ fn table() -> Vec<Route> {
             "post",
             "/api/session/link",
             Owner,
-            "A link that logs a browser in, once",
+            "Create a one-time login link for a browser",
         )
         .by(page::link),
         (
@@ -87,14 +75,19 @@ fn table() -> Vec<Route> {
                 "get",
                 "/api/openapi.json",
                 Token,
-                "This document, with the tools this token may call",
+                "Get this document, with the tools this token may call",
             )
             .gives("application/json"),
             get(openapi),
         ),
-        op("get", "/api/tools", Token, "The tools this token may call")
-            .query::<tools::ListQuery>()
-            .by(tools::list),
+        op(
+            "get",
+            "/api/tools",
+            Token,
+            "List the tools this token may call",
+        )
+        .query::<tools::ListQuery>()
+        .by(tools::list),
         (
             op("post", "/api/tools/{*name}", Token, "Call a tool")
                 .query::<tools::CallQuery>()
@@ -112,49 +105,48 @@ fn table() -> Vec<Route> {
             .request::<Map<String, Value>>(),
             post(tools::call),
         ),
-        op("get", "/api/tokens", Owner, "All tokens").by(tokens::list),
-        op("post", "/api/tokens", Owner, "Make a token")
-            .request::<tokens::Create>()
+        op("get", "/api/tokens", Owner, "List tokens").by(tokens::list),
+        op("post", "/api/tokens", Owner, "Create a token")
+            .request::<tokens::CreateToken>()
             .by(tokens::create),
-        op("delete", "/api/tokens/{id}", Owner, "Take a token back").by(tokens::revoke),
-        op("get", "/api/approvals", Owner, "What waits for the owner")
-            .query::<approvals::Which>()
+        op("delete", "/api/tokens/{id}", Owner, "Revoke a token").by(tokens::revoke),
+        op("get", "/api/approvals", Owner, "List approval requests")
+            .query::<approvals::ApprovalQuery>()
             .by(approvals::list),
         op(
             "post",
             "/api/approvals/{id}",
             Owner,
-            "Approve or deny one call",
+            "Approve or deny a call",
         )
         .request::<approvals::Decide>()
         .by(approvals::decide),
-        op("get", "/api/audit", Owner, "The audit, newest first")
-            .query::<audit::Which>()
-            .by(audit::list),
         op(
-            "post",
-            "/api/audit/verify",
+            "get",
+            "/api/audit",
             Owner,
-            "Check the whole chain of the audit",
+            "List audit entries, newest first",
         )
-        .by(audit::verify),
+        .query::<audit::AuditQuery>()
+        .by(audit::list),
+        op("post", "/api/audit/verify", Owner, "Verify the audit log").by(audit::verify),
         op(
             "get",
             "/api/config",
             Owner,
-            "The configuration, secrets masked",
+            "Get the settings, with secrets masked",
         )
-        .query::<config::Which>()
+        .query::<config::ConfigQuery>()
         .by(config::get),
-        op("put", "/api/config", Owner, "Set one value")
+        op("put", "/api/config", Owner, "Set a value")
             .request::<config::Set>()
             .by(config::set),
-        op("get", "/api/policy", Owner, "The rules in force").by(policy::list),
+        op("get", "/api/policy", Owner, "List the policy rules").by(policy::list),
         op(
             "post",
             "/api/policy/explain",
             Owner,
-            "What the rules would say to a call",
+            "Evaluate the rules for a call",
         )
         .request::<policy::Explain>()
         .by(policy::explain),
@@ -162,23 +154,28 @@ fn table() -> Vec<Route> {
             "get",
             "/api/trust",
             Owner,
-            "What was written or changed after untrusted text was read",
+            "List objects influenced by untrusted text",
         )
         .by(trust::list),
-        op("post", "/api/trust", Owner, "Trust one of them as it is")
-            .request::<trust::Trust>()
-            .by(trust::trust),
-        op("get", "/api/secrets", Owner, "The names of all secrets").by(secrets::list),
+        op(
+            "post",
+            "/api/trust",
+            Owner,
+            "Trust an object in its current state",
+        )
+        .request::<trust::Trust>()
+        .by(trust::trust),
+        op("get", "/api/secrets", Owner, "List the names of secrets").by(secrets::list),
         op("put", "/api/secrets/{*name}", Owner, "Store a secret")
             .request::<secrets::Put>()
             .by(secrets::put),
-        op("delete", "/api/secrets/{*name}", Owner, "Forget a secret").by(secrets::remove),
-        op("get", "/api/nodes", Token, "Every node on record").by(nodes::list),
+        op("delete", "/api/secrets/{*name}", Owner, "Remove a secret").by(secrets::remove),
+        op("get", "/api/nodes", Token, "List nodes").by(nodes::list),
         op(
             "post",
             "/api/nodes/codes",
             Owner,
-            "Make a code by which a machine becomes a node, once",
+            "Create a one-time enrolment code for a node",
         )
         .request::<nodes::Invite>()
         .by(nodes::invite),
@@ -186,61 +183,51 @@ fn table() -> Vec<Route> {
             "post",
             "/api/enrol",
             Open,
-            "Use a code up: the bearer gets the node's own token",
+            "Redeem an enrolment code for the node's own token",
         )
         .request::<nodes::Enrol>()
         .by(nodes::enrol),
-        op(
-            "post",
-            "/api/nodes/{id}/rename",
-            Owner,
-            "Give a node another name",
-        )
-        .request::<nodes::Rename>()
-        .by(nodes::rename),
+        op("post", "/api/nodes/{id}/rename", Owner, "Rename a node")
+            .request::<nodes::Rename>()
+            .by(nodes::rename),
         op(
             "post",
             "/api/nodes/{id}/revoke",
             Owner,
-            "Take a node's own token back and disconnect it",
+            "Revoke a node's own token and disconnect it",
         )
         .by(nodes::revoke),
         op(
             "delete",
             "/api/nodes/{id}",
             Owner,
-            "Forget a node and take its own token back",
+            "Remove a node and revoke its own token",
         )
-        .query::<nodes::How>()
+        .query::<nodes::ForgetQuery>()
         .by(nodes::forget),
     ]
 }
 
-/// What is kept: artifacts and resources.
+/// Artifacts and resources.
 fn kept() -> Vec<Route> {
     use Access::{Open, Owner, Token};
     let op = Operation::new;
     vec![
-        op("get", "/api/artifacts", Token, "Artifacts, newest first")
-            .query::<artifacts::Which>()
-            .by(artifacts::list),
         op(
-            "post",
+            "get",
             "/api/artifacts",
             Token,
-            "Keep the body as an artifact",
+            "List artifacts, newest first",
         )
-        .query::<artifacts::New>()
-        .takes_bytes()
-        .by(artifacts::put),
+        .query::<artifacts::ArtifactQuery>()
+        .by(artifacts::list),
+        op("post", "/api/artifacts", Token, "Upload an artifact")
+            .query::<artifacts::Upload>()
+            .takes_bytes()
+            .by(artifacts::put),
         (
-            op(
-                "get",
-                "/api/artifacts/{id}",
-                Token,
-                "The bytes of an artifact",
-            )
-            .gives("application/octet-stream"),
+            op("get", "/api/artifacts/{id}", Token, "Download an artifact")
+                .gives("application/octet-stream"),
             get(artifacts::get),
         ),
         op("delete", "/api/artifacts/{id}", Token, "Remove an artifact").by(artifacts::remove),
@@ -248,14 +235,14 @@ fn kept() -> Vec<Route> {
             "get",
             "/api/artifacts/{id}/record",
             Token,
-            "What is known of an artifact",
+            "Get the metadata of an artifact",
         )
         .by(artifacts::show),
         op(
             "post",
             "/api/artifacts/{id}/url",
             Token,
-            "Make a link by which an artifact is downloaded without a token, for a while",
+            "Create a temporary download link that needs no token",
         )
         .by(artifacts::link),
         (
@@ -263,35 +250,35 @@ fn kept() -> Vec<Route> {
                 "get",
                 "/artifacts/{id}",
                 Open,
-                "The bytes of an artifact, by a link that is good",
+                "Download an artifact by a valid link",
             )
             .query::<artifacts::Signed>()
             .gives("application/octet-stream"),
             get(artifacts::by_link),
         ),
-        op("get", "/api/resources", Owner, "Every resource").by(resources::list),
-        op("post", "/api/resources", Owner, "Make a resource")
-            .request::<resources::Create>()
+        op("get", "/api/resources", Owner, "List resources").by(resources::list),
+        op("post", "/api/resources", Owner, "Create a resource")
+            .request::<resources::CreateResource>()
             .by(resources::create),
         op(
             "get",
             "/api/resources/{id}",
             Owner,
-            "One resource, with who may use it",
+            "Get a resource and its grants",
         )
         .by(resources::get),
         op(
             "delete",
             "/api/resources/{id}",
             Owner,
-            "Remove a resource with all it holds",
+            "Remove a resource and its contents",
         )
         .by(resources::remove),
         op(
             "put",
             "/api/resources/{id}/grants/{agent}",
             Owner,
-            "Let an agent use a resource",
+            "Grant an agent access to a resource",
         )
         .request::<resources::Allow>()
         .by(resources::grant),
@@ -299,14 +286,14 @@ fn kept() -> Vec<Route> {
             "delete",
             "/api/resources/{id}/grants/{agent}",
             Owner,
-            "Let an agent no longer use a resource",
+            "Revoke an agent's access to a resource",
         )
         .by(resources::revoke),
         op(
             "put",
             "/api/resources/{id}/secrets/{name}",
             Owner,
-            "Put a secret into a vault",
+            "Store a secret in a vault",
         )
         .request::<resources::PutSecret>()
         .by(resources::put_secret),
@@ -314,13 +301,13 @@ fn kept() -> Vec<Route> {
             "delete",
             "/api/resources/{id}/secrets/{name}",
             Owner,
-            "Forget a secret of a vault",
+            "Remove a secret from a vault",
         )
         .by(resources::remove_secret),
     ]
 }
 
-/// Every route.
+/// All routes.
 fn all() -> impl Iterator<Item = Route> {
     table()
         .into_iter()
@@ -333,26 +320,30 @@ fn all() -> impl Iterator<Item = Route> {
         .chain(house_routes::table())
 }
 
-/// The operations of the table, for the document.
+/// The operations, for the OpenAPI document.
 pub(super) fn operations() -> impl Iterator<Item = Operation> {
     all().map(|(operation, _)| operation)
 }
 
-async fn openapi(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Json<Value> {
+async fn openapi(
+    State(gateway): State<Arc<Gateway>>,
+    Authenticated(admitted): Authenticated,
+) -> Json<Value> {
     let catalogue = gateway.path.catalogue();
-    // What a tool is called and does can be confidential: others are not even named.
+    // Names and descriptions of tools may be confidential, so only those the caller may use are
+    // listed.
     Json(document(Surface::All.view(
         &*gateway.path,
         &catalogue,
-        &asker.caller,
+        &admitted.caller,
     )))
 }
 
-/// Refuses a body that says it is too large before waiting for any of it.
+/// Rejects a body whose declared length is too large without reading it.
 async fn bounded(State(limit): State<u64>, request: Request, next: Next) -> Response {
     let said = request.headers().get(header::CONTENT_LENGTH);
     let said = said.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    // An upload is not held in memory, and bounded where it is kept.
+    // Uploads are streamed and have their own limit.
     let upload = request.uri().path() == "/api/artifacts";
     if !upload && said.is_some_and(|length| length > limit) {
         let message = "the request is larger than limits.request_bytes";
@@ -363,12 +354,11 @@ async fn bounded(State(limit): State<u64>, request: Request, next: Next) -> Resp
 
 async fn nowhere() -> Refusal {
     Refusal(
-        ToolError::not_found("there is nothing at this address")
-            .hint("GET /api/openapi.json describes what there is"),
+        ToolError::not_found("no such endpoint").hint("GET /api/openapi.json describes the API"),
     )
 }
 
-/// The whole HTTP face over one gateway.
+/// The router of the whole HTTP face.
 pub fn router(gateway: Arc<Gateway>) -> Router {
     let limit =
         usize::try_from(gateway.settings.current().limits.request_bytes).unwrap_or(usize::MAX);
@@ -399,10 +389,10 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         )
         .fallback(nowhere)
         .with_state(gateway.clone());
-    // Once around all of it: around each route they would be made a hundred times over, and
-    // copied one inside the other with every request.
+    // Layered once around all routes: around each route the layers would be built a hundred times
+    // and cloned with every request.
     let walls = (
-        Extension(v1::Since::now(&gateway)),
+        Extension(v1::ServingSince::now(&gateway)),
         middleware::from_fn(v1::speak),
         middleware::from_fn_with_state(gateway, door::check),
         CatchPanicLayer::new(),

@@ -1,5 +1,5 @@
-//! A run of an agent, followed to its end by whoever asked for it. The run itself depends on
-//! nobody: it is on disk, and goes on when its follower goes away.
+//! Following a run of an agent. The run does not depend on its follower: it is on disk and
+//! continues if the follower disconnects.
 
 use std::sync::Arc;
 
@@ -12,40 +12,42 @@ use manyhands_http_common::Refusal;
 use manyhands_store::{ApprovalState, TurnRecord, TurnState};
 use serde::Deserialize;
 
-/// A run on its way.
-pub(super) struct Run {
+/// A run being followed.
+pub(super) struct AgentRun {
     gateway: Arc<Gateway>,
-    asker: Admitted,
+    admitted: Admitted,
     events: ChatListener,
     /// The session.
     pub(super) key: SessionKey,
     /// The input.
     pub(super) sent: InputReceipt,
-    /// Whether something may have happened that no event will tell.
+    /// Whether events may have been missed, so that the record must be read.
     look: bool,
-    /// The question that was told last.
+    /// The approval request reported last.
     told: Option<ApprovalId>,
     ended: bool,
     missed: bool,
 }
 
-impl Run {
-    /// Sends an input into a session. The same `run_id` sent again is the run that is there.
+impl AgentRun {
+    /// Sends an input to a session. Sending the same `run_id` again returns the existing run.
     pub(super) async fn start(
         gateway: &Arc<Gateway>,
-        asker: Admitted,
+        admitted: Admitted,
         key: SessionKey,
         run_id: Option<String>,
         input: Input,
     ) -> Result<Self, ToolError> {
         let minds = gateway.minds();
-        let events = minds.listen(Subscription::Session(&key)); // before it is sent, so that nothing is missed
-        let sent = minds.send(&key, run_id, input, &origin(&asker)).await?;
+        // Subscribed before sending, so that no event is missed.
+        let events = minds.listen(Subscription::Session(&key));
+        let sent = minds.send(&key, run_id, input, &origin(&admitted)).await?;
         Ok(Self {
             gateway: gateway.clone(),
-            asker,
+            admitted,
             events,
             key,
+            // A repeated run may have ended before the subscription; its record tells.
             look: sent.repeated,
             sent,
             told: None,
@@ -54,7 +56,7 @@ impl Run {
         })
     }
 
-    /// What happens next; `None` after the end. Dropping the future loses nothing.
+    /// The next event; `None` after the end. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Result<TurnEvent, ToolError>> {
         if self.ended {
             return None;
@@ -67,7 +69,7 @@ impl Run {
         Some(next)
     }
 
-    /// Whether events were missed before what came last; its follower was too slow for them.
+    /// Whether events were missed before the last one because the follower was too slow.
     pub(super) fn missed(&mut self) -> bool {
         std::mem::take(&mut self.missed)
     }
@@ -77,33 +79,36 @@ impl Run {
         loop {
             if self.look {
                 let kept = self.kept().await?;
+                // Cleared only after a successful read: a cancelled one must be repeated.
                 self.look = false;
                 if let Some(what) = kept {
                     return Ok(what);
                 }
             }
             let event = tokio::select! {
+                // Biased: a revoked token must not receive further events.
                 biased;
-                lapsed = gateway.doorman.lapsed(&self.asker) => return Err(lapsed),
+                lapsed = gateway.auth.lapsed(&self.admitted) => return Err(lapsed),
                 event = self.events.next() => event,
                 () = gateway.stopping().cancelled() => return Err(stopping()),
             };
             match event {
-                // That it was taken is known: it was sent here.
+                // The follower sent the input, so it knows that it was accepted.
                 Ok(event) if matches!(event.what, TurnEvent::Taken { .. }) => {}
                 Ok(event) if event.run_id == self.sent.run_id && event.session == self.key => {
                     return Ok(event.what.clone());
                 }
                 Ok(_) => {}
+                // After a gap the end may be among the missed events, so the record is read next.
                 Err(Lagged(_)) => (self.look, self.missed) = (true, true),
             }
         }
     }
 
-    /// How it ended, or what it waits for, as it is on disk.
+    /// The recorded end or pending approval of the run.
     async fn kept(&self) -> Result<Option<TurnEvent>, ToolError> {
         let turn = self.gateway.minds().turn(&self.sent.turn).await?;
-        let gone = || ToolError::not_found("what came of this run is no longer kept");
+        let gone = || ToolError::not_found("the result of this run is no longer stored");
         let turn = turn.ok_or_else(gone)?;
         match turn.state {
             TurnState::Waiting => self.question(&turn).await,
@@ -111,7 +116,7 @@ impl Run {
         }
     }
 
-    /// The question that a turn waits for, unless it was told.
+    /// The approval a turn waits for, unless it was already reported.
     async fn question(&self, turn: &TurnRecord) -> Result<Option<TurnEvent>, ToolError> {
         #[derive(Deserialize)]
         struct Work {
@@ -132,9 +137,10 @@ impl Run {
         let pending = self.gateway.path.approvals();
         let pending = pending.list(Some(ApprovalState::Pending)).await;
         let pending = pending.map_err(|e| Refusal::from(e).0)?;
+        // The request is identified by agent, caller and tool.
         let ours = pending.into_iter().find(|question| {
             question.agent == *self.key.agent()
-                && question.caller == self.asker.caller.key()
+                && question.caller == self.admitted.caller.key()
                 && asked(&question.tool)
         });
         Ok(ours
@@ -148,6 +154,6 @@ impl Run {
 }
 
 fn stopping() -> ToolError {
-    let message = "the gateway is stopping; the run goes on after its next start";
-    ToolError::new(ErrorCode::Unavailable, message).hint("ask again with the same runId")
+    let message = "the gateway is stopping; the run continues after the next start";
+    ToolError::new(ErrorCode::Unavailable, message).hint("retry with the same runId")
 }

@@ -1,28 +1,23 @@
-//! The routes of MCP servers and accounts of services, each beside its description.
+//! Routes of MCP servers and connected accounts, with their descriptions.
 
 use super::admin::{connections, servers};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 
-/// How MCP servers and accounts of services are looked after.
+/// MCP servers and connected accounts.
 pub(super) fn table() -> Vec<Route> {
     use Access::Owner;
     let op = Operation::new;
     vec![
-        op("get", "/api/servers", Owner, "All MCP servers").by(servers::list),
-        op(
-            "post",
-            "/api/servers",
-            Owner,
-            "Add an MCP server by its address",
-        )
-        .request::<servers::Add>()
-        .by(servers::add),
+        op("get", "/api/servers", Owner, "List MCP servers").by(servers::list),
+        op("post", "/api/servers", Owner, "Add a remote MCP server")
+            .request::<servers::NewServer>()
+            .by(servers::add),
         op(
             "get",
             "/api/servers/{name}",
             Owner,
-            "One MCP server with its tools and what of them is held back",
+            "Get an MCP server with its tools and definitions held back",
         )
         .by(servers::show),
         op(
@@ -36,42 +31,42 @@ pub(super) fn table() -> Vec<Route> {
             "post",
             "/api/servers/{name}/refresh",
             Owner,
-            "Ask an MCP server for its tools now",
+            "Refresh the tools of an MCP server",
         )
         .by(servers::refresh),
         op(
             "post",
             "/api/servers/{name}/accept",
             Owner,
-            "Take on what an MCP server's tools now say of themselves",
+            "Accept the current tool definitions of an MCP server",
         )
         .request::<servers::Accept>()
         .by(servers::accept),
-        op("get", "/api/connections", Owner, "All accounts of services").by(connections::list),
+        op("get", "/api/connections", Owner, "List connected accounts").by(connections::list),
         op(
             "post",
             "/api/connections",
             Owner,
-            "Open an account of a service",
+            "Add an account of a service",
         )
-        .request::<connections::Add>()
+        .request::<connections::NewConnection>()
         .by(connections::add),
-        op("get", "/api/connections/{id}", Owner, "One account").by(connections::show),
+        op("get", "/api/connections/{id}", Owner, "Get an account").by(connections::show),
         op("put", "/api/connections/{id}", Owner, "Change an account")
-            .request::<connections::Change>()
+            .request::<connections::ConnectionChange>()
             .by(connections::change),
         op(
             "delete",
             "/api/connections/{id}",
             Owner,
-            "Close an account and forget its credentials",
+            "Remove an account and its credentials",
         )
         .by(connections::remove),
         op(
             "post",
             "/api/connections/{id}/test",
             Owner,
-            "Try an account",
+            "Test an account",
         )
         .by(connections::test),
     ]

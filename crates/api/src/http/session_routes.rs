@@ -1,4 +1,4 @@
-//! The routes of what is done with the messages of sessions, and with all of them, each beside its description.
+//! Routes that change or delete messages of sessions, with their descriptions.
 
 use axum::routing::get;
 
@@ -6,7 +6,7 @@ use super::admin::{delete, pictures, rewind};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 
-/// What is done with the messages of sessions.
+/// Rewind, deletion and pictures.
 pub(super) fn table() -> Vec<Route> {
     use Access::Token;
     let op = Operation::new;
@@ -15,7 +15,7 @@ pub(super) fn table() -> Vec<Route> {
             "post",
             "/api/sessions/{key}/rewind",
             Token,
-            "Take back what was said from a user's message on, to say it anew; it is archived",
+            "Rewind a session to before a user message; what follows is archived",
         )
         .request::<rewind::Rewind>()
         .by(rewind::rewind),
@@ -23,7 +23,7 @@ pub(super) fn table() -> Vec<Route> {
             "delete",
             "/api/sessions/{key}",
             Token,
-            "Delete a session with all that was said in it, archives too; what runs in it is stopped",
+            "Delete a session with its messages and archives; stops its running turn",
         )
         .by(delete::delete),
         (
@@ -31,7 +31,7 @@ pub(super) fn table() -> Vec<Route> {
                 "get",
                 "/api/sessions/{key}/pictures/{seq}/{index}",
                 Token,
-                "The bytes of a picture in a session, by the `ref` that its messages say",
+                "Get a picture of a session by its `ref` in a message",
             )
             .gives("image/*"),
             get(pictures::get),

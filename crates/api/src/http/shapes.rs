@@ -1,34 +1,34 @@
-//! What ids and names look like, for the OpenAPI document. Each pattern is what its parser takes.
+//! Patterns of ids and names for the OpenAPI document. Each matches what its parser accepts.
 
 use serde_json::{Value, json};
 
-/// An agent.
+/// Agent id.
 pub(crate) const AGENT: &str = "^[a-z0-9][a-z0-9_-]{0,63}$";
-/// Whatever has a UUID.
+/// UUID.
 pub(crate) const UUID: &str =
     "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
-/// A chat of artifacts, or `results`.
+/// Chat of artifacts, or `results`.
 pub(crate) const CHAT: &str =
     "^(results|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$";
-/// A machine.
+/// Node id.
 pub(crate) const NODE: &str = "^[a-z0-9-]{1,32}$";
-/// An MCP server, of at most 32 characters.
+/// MCP server name, at most 32 characters.
 pub(crate) const SERVER: &str = "^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$";
-/// A secret of the gateway.
+/// Name of a secret.
 pub(crate) const SECRET: &str = "^[A-Za-z0-9_./-]{1,128}$";
-/// A session: a name, or `agent:NAME:REST`.
+/// Session: a name, or `agent:NAME:REST`.
 pub(crate) const SESSION: &str = "^\\s*[A-Za-z0-9:_.@+/#-]+\\s*$";
-/// A setting: keys with dots between.
+/// Settings key: names separated by dots.
 pub(crate) const SETTING: &str = "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$";
-/// What somebody calls something: printable, and more than spaces.
+/// Display name: printable and not only spaces.
 pub(crate) const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]{0,63}[^\s\x00-\x1f\x7f-\x9f]$";
-/// The name of a file, of at most 200 bytes.
+/// File name, at most 200 bytes.
 pub(crate) const FILE: &str =
     r"^[^\s/\\\x00-\x1f\x7f-\x9f]([^/\\\x00-\x1f\x7f-\x9f]*[^\s/\\.\x00-\x1f\x7f-\x9f])?$";
-/// Something printable.
+/// Non-empty text.
 pub(crate) const WORDS: &str = "\\S";
 
-/// The schema of a parameter in a path.
+/// Schema of a path parameter.
 pub(super) fn in_path(path: &str, name: &str) -> Value {
     let resource = path.strip_prefix("/api/").unwrap_or(path);
     let resource = resource.split('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A stream of events as a response.
+//! Server-sent event responses.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt};
 use http::{HeaderMap, HeaderName, header};
 
-/// How often a silent stream shows that it is still there.
+/// Interval of keep-alive comments on an idle stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Whether whoever asks wants a stream of events.
+/// Whether the client accepts a stream of events.
 pub(super) fn wanted(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter();
     let named = |value: &http::HeaderValue| {
@@ -21,11 +21,11 @@ pub(super) fn wanted(headers: &HeaderMap) -> bool {
     accepted.into_iter().any(named)
 }
 
-/// The response that carries `events`.
+/// A response that streams `events`.
 pub(super) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response {
     let events = events.map(Ok::<_, Infallible>);
     let events = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
-    // The caches on the way are told by `Sse`; this keeps proxies from collecting the events.
+    // `Sse` disables caching; this header disables buffering in nginx and similar proxies.
     let at_once = [(HeaderName::from_static("x-accel-buffering"), "no")];
     (at_once, events).into_response()
 }

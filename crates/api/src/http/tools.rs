@@ -11,44 +11,45 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use manyhands_core::{AgentId, CallId, CallRequest, CatalogueEntry, ErrorCode, Invoke as _, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_gateway::listing::{self, Surface, ToolList};
-use manyhands_http_common::{Answer, Asker, Refusal, answer, respond};
+use manyhands_http_common::{Answer, Authenticated, Refusal, answer, respond};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::http::shapes;
 
-/// Says which call was answered: the audit knows it by this id.
+/// Response header with the call id, which identifies the call in the audit log.
 const CALL: HeaderName = HeaderName::from_static("x-manyhands-call");
 
-/// How a call is to be made.
+/// Options of a call.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CallQuery {
-    /// On whose workspace and behalf; `main` when not said.
+    /// Agent the call is made for, with its workspace; `main` by default.
     #[schemars(regex(pattern = shapes::AGENT))]
     pub agent: Option<String>,
-    /// Seconds to wait for the owner's approval, at most 600; 0 when not said.
+    /// Seconds to wait for the owner's approval, at most 600; 0 by default.
     #[schemars(range(max = 600))]
     pub wait: Option<u64>,
-    /// Seconds the call may take, when less than the tool's own limit.
+    /// Seconds the call may take, if less than the tool's own limit.
     pub timeout: Option<u64>,
-    /// The PCID of the account to use, for a tool of an MCP server; the first of its service when not said.
+    /// PCID of the account to use with a tool of an MCP server; the first of its service by
+    /// default.
     pub connection: Option<String>,
 }
 
-/// Which tools to list.
+/// Filter of the list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListQuery {
-    /// `all` when not said; `small`, one of `mcp.profiles`, or `default` for what `/mcp` shows.
+    /// `all` by default; `small`, one of `mcp.profiles`, or `default` for the profile of `/mcp`.
     pub profile: Option<String>,
 }
 
-/// The tools this token may call.
+/// Lists the tools this token may call.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
-    Asker(admitted): Asker,
+    Authenticated(admitted): Authenticated,
     query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Answer<ToolList> {
     let query = super::admin::query(query)?;
@@ -64,7 +65,7 @@ pub async fn list(
 /// Calls a tool.
 pub async fn call(
     State(gateway): State<Arc<Gateway>>,
-    Asker(admitted): Asker,
+    Authenticated(admitted): Authenticated,
     UrlPath(tool): UrlPath<String>,
     query: Result<Query<CallQuery>, axum::extract::rejection::QueryRejection>,
     body: Result<Bytes, BytesRejection>,
@@ -108,10 +109,10 @@ fn apply(request: &mut CallRequest, query: CallQuery, gateway: &Gateway) -> Resu
         && let Some(tool) = gateway.path.catalogue().resolve(&request.tool)
     {
         let service = gateway.servers.service_of(tool.spec()).ok_or_else(|| {
-            let message = format!("{} uses no connections", request.tool);
+            let message = format!("{} does not use connections", request.tool);
             let hint = match tool {
                 CatalogueEntry::Forwarder(_) => "pass PCID among its parameters instead",
-                CatalogueEntry::Tool(_) => "leave it out",
+                CatalogueEntry::Tool(_) => "omit it",
             };
             ToolError::parameter("connection", message).hint(hint)
         })?;
@@ -120,7 +121,7 @@ fn apply(request: &mut CallRequest, query: CallQuery, gateway: &Gateway) -> Resu
     Ok(())
 }
 
-/// The arguments in the body: a JSON object, or nothing for none.
+/// The arguments in the body: a JSON object, or empty for none.
 fn arguments(body: Result<Bytes, BytesRejection>) -> Result<Value, ToolError> {
     let body = body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => ToolError::new(
@@ -139,7 +140,8 @@ fn arguments(body: Result<Bytes, BytesRejection>) -> Result<Value, ToolError> {
         )
     })?;
     match arguments {
-        // The path would take it for no arguments, which is said by sending no body.
+        // The path would treat null as no arguments, for which the documented form is an empty
+        // body.
         Value::Null => Err(ToolError::new(
             ErrorCode::InvalidArguments,
             "the body must be a JSON object with the arguments, or empty",

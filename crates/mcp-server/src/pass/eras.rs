@@ -1,18 +1,18 @@
-//! How the two eras say the same thing.
+//! Differences between the two eras of the protocol.
 
 use manyhands_upstream::Peer;
 use serde_json::{Map, Value, json};
 
-/// The version whose requests stand alone.
+/// First protocol version without a handshake.
 pub(super) const MODERN: &str = "2026-07-28";
-/// The versions that begin with a handshake, newest first.
+/// Versions with an `initialize` handshake, newest first.
 pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 pub(super) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(super) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// How much log messages matter, the least first.
+/// Log levels, least severe first.
 const LEVELS: [&str; 8] = [
     "debug",
     "info",
@@ -25,7 +25,7 @@ const LEVELS: [&str; 8] = [
 ];
 pub(super) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// What the modern era wants in every result, where it is not there.
+/// Adds the fields that modern clients require in every result.
 pub(super) fn modern(method: &str, mut result: Value) -> Value {
     let Some(map) = result.as_object_mut() else {
         return result;
@@ -47,7 +47,7 @@ pub(super) fn modern(method: &str, mut result: Value) -> Value {
     result
 }
 
-/// What the older era does not know in a result.
+/// Removes the fields that older clients do not know from a result.
 pub(super) fn legacy(mut result: Value) -> Value {
     if let Some(map) = result.as_object_mut() {
         for key in ["resultType", "ttlMs", "cacheScope"] {
@@ -57,7 +57,8 @@ pub(super) fn legacy(mut result: Value) -> Value {
     result
 }
 
-/// What a modern request says about its asker, taken out of it.
+/// Removes the client's capabilities and identity from a modern request and returns the
+/// capabilities.
 pub(super) fn capabilities(params: &mut Map<String, Value>) -> Value {
     let Some(Value::Object(meta)) = params.get_mut("_meta") else {
         return json!({});
@@ -68,13 +69,13 @@ pub(super) fn capabilities(params: &mut Map<String, Value>) -> Value {
     said.filter(Value::is_object).unwrap_or_else(|| json!({}))
 }
 
-/// From which level on a modern request wants log messages; none where it does not say.
+/// The log level a modern request asks for; `None` if it asks for none.
 pub(super) fn log_level(params: &Map<String, Value>) -> Option<usize> {
     let said = params.get("_meta")?.get(META_LOG_LEVEL)?.as_str()?;
     LEVELS.iter().position(|level| *level == said)
 }
 
-/// The level of a log message; what nobody knows matters most.
+/// The level of a log message; unknown levels count as most severe, so that they are not lost.
 pub(super) fn level_of(notice: &Value) -> usize {
     let known = |level: &str| LEVELS.iter().position(|known| *known == level);
     notice["level"]
@@ -83,11 +84,11 @@ pub(super) fn level_of(notice: &Value) -> usize {
         .unwrap_or(LEVELS.len())
 }
 
-/// Whether a server declares what a method needs.
+/// Whether a server declares the capability a method needs.
 pub(super) fn declares(peer: &Peer, method: &str) -> bool {
     let family = method.split('/').next().unwrap_or_default();
     match (family, method) {
-        // Servers had no way to declare it before 2025-03-26.
+        // Before 2025-03-26 servers could not declare it.
         ("completion", _) => peer.can("completions") || peer.version.as_str() < "2025-03-26",
         (_, "resources/subscribe" | "resources/unsubscribe") => {
             let resources = peer.capabilities.get("resources");
@@ -98,13 +99,14 @@ pub(super) fn declares(peer: &Peer, method: &str) -> bool {
     }
 }
 
-/// The capabilities of a server, without what only it itself can offer.
+/// The capabilities of a server as the gateway can offer them.
 pub(super) fn offered(capabilities: &Map<String, Value>, is_modern: bool) -> Value {
     let mut offered = capabilities.clone();
     offered.entry("tools").or_insert_with(|| json!({}));
     if let Some(Value::Object(tools)) = offered.get_mut("tools") {
         tools.insert("listChanged".to_owned(), true.into());
     }
+    // Tasks outlive a request; the gateway keeps no state for them.
     offered.remove("tasks");
     if let Some(Value::Object(extensions)) = offered.get_mut("extensions") {
         extensions.remove("io.modelcontextprotocol/tasks");

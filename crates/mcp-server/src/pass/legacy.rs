@@ -1,4 +1,4 @@
-//! Clients that begin with a handshake (until 2025-11-25).
+//! Clients that start with a handshake (up to 2025-11-25).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,30 +15,30 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::Pass;
+use super::client::{ServerClient, fault};
 use super::eras::{self, LEGACY};
-use super::errand::{Errand, fault};
 use super::events;
-use super::hearing::Hearing;
-use super::session::Session;
-use super::voice::{Manner, Out};
+use super::server_events::ServerEvents;
+use super::session::LegacySession;
+use super::sink::{ClientMessage, SinkOptions};
 use crate::message::{
-    self, Fault, INTERNAL, INVALID_PARAMS, INVALID_REQUEST, Incoming, answer, besides_call,
+    self, Fault, INTERNAL, INVALID_PARAMS, INVALID_REQUEST, RpcMessage, answer, besides_call,
     notification, request,
 };
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Answers a message.
+/// Handles a message.
 pub(super) async fn post(
     pass: &Arc<Pass>,
-    errand: Errand,
+    client: ServerClient,
     headers: &HeaderMap,
-    incoming: Incoming,
+    incoming: RpcMessage,
 ) -> Response {
-    if let Incoming::Request { id, method, params } = &incoming
+    if let RpcMessage::Request { id, method, params } = &incoming
         && method == "initialize"
     {
-        return match initialize(pass, errand, params).await {
+        return match initialize(pass, client, params).await {
             Ok((session, result)) => {
                 let mut response = Json(answer(id, Ok(result))).into_response();
                 if let Ok(session) = HeaderValue::from_str(&session.id) {
@@ -49,12 +49,12 @@ pub(super) async fn post(
             Err(fault) => fault.respond(id),
         };
     }
-    let session = match session(pass, &errand, headers) {
+    let session = match session(pass, &client, headers) {
         Ok(session) => session,
         Err(refused) => return refused.respond(&Value::Null),
     };
     match incoming {
-        Incoming::Request { id, method, params } => {
+        RpcMessage::Request { id, method, params } => {
             let cancel = match session.begins(&id) {
                 Ok(cancel) => cancel,
                 Err(error) => return fault(error).respond(&id),
@@ -74,17 +74,20 @@ pub(super) async fn post(
                 "tools/call" => besides_call(&params),
                 _ => Map::new(),
             };
-            let manner = Manner {
+            let options = SinkOptions {
                 capabilities: session.capabilities.clone(),
                 carried,
                 calls_again: false,
-                logs: Some(0), // the server was told the level
+                logs: Some(0), // the server filters: it received logging/setLevel
                 line: session.line(),
             };
-            let heard = session.errand.clone().start(method, params, manner, cancel);
-            collect(session, id, heard).await
+            let messages = session
+                .client
+                .clone()
+                .start(method, params, options, cancel);
+            collect(session, id, messages).await
         }
-        Incoming::Notification { method, params } => {
+        RpcMessage::Notification { method, params } => {
             if method == "notifications/cancelled" {
                 match message::cancelled(&params) {
                     Ok(id) => session.ends(id),
@@ -93,15 +96,19 @@ pub(super) async fn post(
             }
             StatusCode::ACCEPTED.into_response()
         }
-        Incoming::Reply { id, result } => {
+        RpcMessage::Reply { id, result } => {
             session.answered(&id, result);
             StatusCode::ACCEPTED.into_response()
         }
     }
 }
 
-/// Notes which resources a conversation follows; whether there is nothing more to be done.
-fn follow(session: &Session, method: &str, params: &Map<String, Value>) -> Result<bool, ToolError> {
+/// Records subscriptions of a session; returns whether the request is thereby complete.
+fn follow(
+    session: &LegacySession,
+    method: &str,
+    params: &Map<String, Value>,
+) -> Result<bool, ToolError> {
     let Some(uri) = params.get("uri").and_then(Value::as_str) else {
         return Ok(false);
     };
@@ -114,13 +121,14 @@ fn follow(session: &Session, method: &str, params: &Map<String, Value>) -> Resul
 
 async fn initialize(
     pass: &Arc<Pass>,
-    errand: Errand,
+    client: ServerClient,
     params: &Map<String, Value>,
-) -> Result<(Arc<Session>, Value), Fault> {
+) -> Result<(Arc<LegacySession>, Value), Fault> {
     let wrong = |message: &str| Err(Fault::new(INVALID_PARAMS, message));
     let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
         return wrong("protocolVersion: must be a string");
     };
+    // The specification asks servers to answer an unknown version with one they support.
     let known = LEGACY.into_iter().find(|known| *known == asked);
     let version = known.unwrap_or(LEGACY[0]);
     let Some(capabilities) = params.get("capabilities").filter(|able| able.is_object()) else {
@@ -130,10 +138,10 @@ async fn initialize(
         return wrong("clientInfo: must be an object with name and version");
     }
     let capabilities = capabilities.clone();
-    let peer = errand.server.peer(true).await.map_err(fault)?;
+    let peer = client.server.peer(true).await.map_err(fault)?;
     let session = pass
         .sessions
-        .begin(errand, version, capabilities)
+        .begin(client, version, capabilities)
         .map_err(fault)?;
     let mut result = json!({
         "protocolVersion": version,
@@ -146,47 +154,56 @@ async fn initialize(
     Ok((session, result))
 }
 
-/// The conversation that a request belongs to.
-fn session(pass: &Pass, errand: &Errand, headers: &HeaderMap) -> Result<Arc<Session>, Fault> {
+/// The session a request belongs to.
+fn session(
+    pass: &Pass,
+    client: &ServerClient,
+    headers: &HeaderMap,
+) -> Result<Arc<LegacySession>, Fault> {
     let version = headers
         .get("mcp-protocol-version")
         .and_then(|value| value.to_str().ok());
     if version.is_some_and(|version| !LEGACY.contains(&version)) {
-        let message = "MCP-Protocol-Version: it is not a version that is spoken here";
+        let message = "MCP-Protocol-Version: unsupported version";
         return Err(Fault::new(INVALID_REQUEST, message).status(StatusCode::BAD_REQUEST));
     }
     let Some(id) = headers.get(SESSION).and_then(|value| value.to_str().ok()) else {
-        let message = "Mcp-Session-Id: it is missing; begin with initialize";
+        let message = "Mcp-Session-Id: missing; start with initialize";
         return Err(Fault::new(INVALID_REQUEST, message).status(StatusCode::BAD_REQUEST));
     };
-    pass.sessions.find(id, errand).ok_or_else(|| {
-        let message = "Session not found: begin anew with initialize";
+    pass.sessions.find(id, client).ok_or_else(|| {
+        let message = "Session not found: start a new one with initialize";
         Fault::new(INVALID_REQUEST, message).status(StatusCode::NOT_FOUND)
     })
 }
 
-/// Waits for what comes of a request: one answer, or a stream where more is said before it.
-async fn collect(session: Arc<Session>, id: Value, mut heard: mpsc::Receiver<Out>) -> Response {
-    let gone = || Out::Done(Err(Fault::new(INTERNAL, "Request cancelled")));
-    let first = heard.recv().await.unwrap_or_else(gone);
+/// Waits for the result of a request. Responds with JSON, or with an event stream if other messages
+/// come first.
+async fn collect(
+    session: Arc<LegacySession>,
+    id: Value,
+    mut messages: mpsc::Receiver<ClientMessage>,
+) -> Response {
+    let gone = || ClientMessage::Done(Err(Fault::new(INTERNAL, "Request cancelled")));
+    let first = messages.recv().await.unwrap_or_else(gone);
     let first = match first {
-        Out::Done(done) => {
+        ClientMessage::Done(done) => {
             session.ends(&id);
             return match done {
                 Ok(result) => Json(answer(&id, Ok(eras::legacy(result)))).into_response(),
                 Err(fault) => fault.respond(&id),
             };
         }
-        other => said(&session, &id, other).0,
+        other => rpc_message(&session, &id, other).0,
     };
     let version = session.version;
-    let rest = unfold(Some(heard), move |heard| {
+    let rest = unfold(Some(messages), move |messages| {
         let (session, id) = (session.clone(), id.clone());
         async move {
-            let mut heard = heard?;
-            let out = heard.recv().await.unwrap_or_else(gone);
-            let (message, ended) = said(&session, &id, out);
-            Some((message, (!ended).then_some(heard)))
+            let mut messages = messages?;
+            let out = messages.recv().await.unwrap_or_else(gone);
+            let (message, ended) = rpc_message(&session, &id, out);
+            Some((message, (!ended).then_some(messages)))
         }
     });
     let all = stream::once(async { first }).chain(rest);
@@ -194,77 +211,83 @@ async fn collect(session: Arc<Session>, id: Value, mut heard: mpsc::Receiver<Out
     events::respond(stream::iter(primed(version)).chain(all))
 }
 
-/// Since 2025-11-25 a stream begins with an event that only has an id.
+/// Since 2025-11-25 a stream starts with an event that has an id and no data, for resumption.
 fn primed(version: &str) -> Option<Result<Event, Infallible>> {
     (version >= LEGACY[0]).then(|| Ok(Event::default().id("0").data("")))
 }
 
-/// One thing that comes of a request as a message, and whether it is the last.
-fn said(session: &Session, id: &Value, out: Out) -> (Value, bool) {
+/// Converts a message to JSON-RPC; returns also whether it is the last.
+fn rpc_message(session: &LegacySession, id: &Value, out: ClientMessage) -> (Value, bool) {
     match out {
-        Out::Told(told) => (told, false),
-        Out::Asked(question) => {
+        ClientMessage::Notification(told) => (told, false),
+        ClientMessage::Question(question) => {
             let (number, method, params) = session.ask(question);
             (request(number, &method, params), false)
         }
-        Out::Done(done) => {
+        ClientMessage::Done(done) => {
             session.ends(id);
             (answer(id, done.map(eras::legacy)), true)
         }
     }
 }
 
-/// The stream on which a conversation is told what belongs to no request.
-pub(super) async fn listen(pass: &Arc<Pass>, errand: Errand, headers: &HeaderMap) -> Response {
+/// The stream for messages that belong to no request.
+pub(super) async fn listen(
+    pass: &Arc<Pass>,
+    client: ServerClient,
+    headers: &HeaderMap,
+) -> Response {
     let accepted = headers.get("accept").and_then(|value| value.to_str().ok());
     if !accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
-        let words = "this is a stream of events: send `Accept: text/event-stream`\n";
+        let words = "this endpoint streams events: send `Accept: text/event-stream`\n";
         return (StatusCode::NOT_ACCEPTABLE, words).into_response();
     }
-    let session = match session(pass, &errand, headers) {
+    let session = match session(pass, &client, headers) {
         Ok(session) => session,
         Err(refused) => return refused.respond(&Value::Null),
     };
     let line = session.line().map(|(line, _)| line);
-    let hearing = match Hearing::new(&session.errand, line.as_deref(), true).await {
-        Ok(hearing) => hearing,
+    let server_events = match ServerEvents::new(&session.client, line.as_deref(), true).await {
+        Ok(server_events) => server_events,
         Err(error) => return fault(error).respond(&Value::Null),
     };
     let version = session.version;
-    let told = unfold((hearing, session), |(mut hearing, session)| async move {
-        loop {
-            let news = tokio::select! {
-                () = session.over.cancelled() => return None,
-                news = hearing.next() => news?,
-            };
-            let message = match news {
-                ServerNotification::Tools => {
-                    notification("notifications/tools/list_changed", Value::Null)
-                }
-                ServerNotification::Prompts => {
-                    notification("notifications/prompts/list_changed", Value::Null)
-                }
-                ServerNotification::Resources => {
-                    notification("notifications/resources/list_changed", Value::Null)
-                }
-                ServerNotification::Updated { uri, params } if session.is_following(&uri) => {
-                    notification("notifications/resources/updated", Value::Object(params))
-                }
-                ServerNotification::Log(params) => {
-                    notification("notifications/message", Value::Object(params))
-                }
-                ServerNotification::Updated { .. } | ServerNotification::Other { .. } => continue,
-            };
-            return Some((message, (hearing, session)));
-        }
-    });
-    let told = told.map(|message| Ok::<Event, Infallible>(events::event(&message)));
-    events::respond(stream::iter(primed(version)).chain(told))
+    let notifications = unfold(
+        (server_events, session),
+        |(mut server_events, session)| async move {
+            loop {
+                let news = tokio::select! {
+                    () = session.over.cancelled() => return None,
+                    news = server_events.next() => news?,
+                };
+                let message = match news {
+                    ServerNotification::Tools => notification("notifications/tools/list_changed", Value::Null),
+                    ServerNotification::Prompts => {
+                        notification("notifications/prompts/list_changed", Value::Null)
+                    }
+                    ServerNotification::Resources => {
+                        notification("notifications/resources/list_changed", Value::Null)
+                    }
+                    ServerNotification::Updated { uri, params } if session.is_following(&uri) => {
+                        notification("notifications/resources/updated", Value::Object(params))
+                    }
+                    ServerNotification::Log(params) => {
+                        notification("notifications/message", Value::Object(params))
+                    }
+                    ServerNotification::Updated { .. } | ServerNotification::Other { .. } => continue,
+                };
+                return Some((message, (server_events, session)));
+            }
+        },
+    );
+    let notifications =
+        notifications.map(|message| Ok::<Event, Infallible>(events::event(&message)));
+    events::respond(stream::iter(primed(version)).chain(notifications))
 }
 
-/// Ends a conversation.
-pub(super) fn end(pass: &Arc<Pass>, errand: &Errand, headers: &HeaderMap) -> Response {
-    match session(pass, errand, headers) {
+/// Ends a session.
+pub(super) fn end(pass: &Arc<Pass>, client: &ServerClient, headers: &HeaderMap) -> Response {
+    match session(pass, client, headers) {
         Ok(session) => {
             pass.sessions.end(&session);
             StatusCode::NO_CONTENT.into_response()

@@ -1,19 +1,19 @@
-//! `/mcp/{server}`: one server as it is, its tools under their own names.
+//! `/mcp/{server}`: one MCP server as it is, with its tools under their own names.
 //!
-//! Whoever asks speaks the era they know, and so does the server: what the one cannot say is
-//! translated. Tools are called through the path like any other; what a server asks back while it
-//! works on a call goes to whoever made the call, in their era's way. Messages are JSON values as
-//! they came: what nobody here knows arrives at the other end.
+//! Client and server may speak different eras of the protocol; messages are translated between
+//! them. Tools are called through the call path like any other. Questions a server asks during a
+//! call go to the client that made the call, in its era's form. Messages are passed as JSON values,
+//! so that fields unknown to the gateway survive.
 
+mod client;
 mod eras;
-mod errand;
 mod events;
-mod hearing;
 mod legacy;
 mod modern;
 mod paused;
+mod server_events;
 mod session;
-mod voice;
+mod sink;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -31,124 +31,130 @@ use manyhands_gateway::{Admitted, Gateway};
 use serde_json::Value;
 
 use super::message::{self, Fault, INVALID_REQUEST};
-use errand::Errand;
-use paused::Waiting;
-use session::Sessions;
-use voice::Floor;
+use client::ServerClient;
+use paused::PausedCalls;
+use session::LegacySessions;
+use sink::ActiveRequests;
 
 pub(super) use modern::is_modern;
 
-/// How many lines there are of those whose requests stand alone.
-const MAX_FLOORS: usize = 64;
+/// Private server sessions for clients without sessions.
+const MAX_PRIVATE_SESSIONS: usize = 64;
 
-/// Everything that is kept between requests.
+/// State kept between requests.
 struct Pass {
     gateway: Arc<Gateway>,
-    sessions: Sessions,
-    waiting: Waiting,
-    /// The lines of those whose requests stand alone, by their name.
-    floors: Mutex<BTreeMap<String, (Errand, Arc<Floor>)>>,
+    sessions: LegacySessions,
+    paused: PausedCalls,
+    /// Private server sessions of clients without sessions, by name.
+    private_sessions: Mutex<BTreeMap<String, (ServerClient, Arc<ActiveRequests>)>>,
 }
 
 impl Pass {
-    /// A line of an asker to a server that may ask them back. Nothing else is done on it, so that
-    /// what the server asks belongs to this request.
-    fn floor(
+    /// A private server session for a request whose client can answer questions. It serves one
+    /// request at a time, so that a question of the server belongs to that request.
+    fn private_session(
         &self,
-        errand: &Errand,
+        client: &ServerClient,
         capabilities: &Value,
-    ) -> Result<(String, Arc<Floor>), ToolError> {
-        // What a client can answer is said when the line is opened.
+    ) -> Result<(String, Arc<ActiveRequests>), ToolError> {
+        // Capabilities are declared when a server session opens, so clients with different ones
+        // cannot share it.
         let mut able = DefaultHasher::new();
         capabilities.to_string().hash(&mut able);
-        let (token, server) = (errand.asker.token, errand.server.name());
+        let (token, server) = (client.admitted.token, client.server.name());
         let name = format!("{token}/{server}/{:x}", able.finish());
-        let mut floors = self.floors.lock().expect("no panic while held");
-        for number in 0..MAX_FLOORS {
+        let mut private_sessions = self.private_sessions.lock().expect("no panic while held");
+        for number in 0..MAX_PRIVATE_SESSIONS {
             let name = format!("{name}/{number}");
-            if let Some((known, floor)) = floors.get(&name) {
-                let same = Arc::ptr_eq(&known.server, &errand.server);
-                if same && floor.take() {
-                    return Ok((name, floor.clone()));
+            if let Some((known, active)) = private_sessions.get(&name) {
+                let same = Arc::ptr_eq(&known.server, &client.server);
+                if same && active.take() {
+                    return Ok((name, active.clone()));
                 }
-                if same || !floor.is_quiet() {
+                if same || !active.is_idle() {
                     continue;
                 }
             }
-            if floors.len() >= MAX_FLOORS {
-                let quiet = floors.iter().find(|(_, (_, floor))| floor.is_quiet());
+            // At the limit an idle session makes room; busy ones are never closed.
+            if private_sessions.len() >= MAX_PRIVATE_SESSIONS {
+                let quiet = private_sessions
+                    .iter()
+                    .find(|(_, (_, active))| active.is_idle());
                 let Some(quiet) = quiet.map(|(name, _)| name.clone()) else {
                     break;
                 };
-                if let Some((errand, _)) = floors.remove(&quiet) {
-                    errand.server.hang_up(&quiet);
+                if let Some((client, _)) = private_sessions.remove(&quiet) {
+                    client.server.hang_up(&quiet);
                 }
             }
-            let floor: Arc<Floor> = Arc::default();
-            floor.take();
-            floors.insert(name.clone(), (errand.clone(), floor.clone()));
-            return Ok((name, floor));
+            let active: Arc<ActiveRequests> = Arc::default();
+            active.take();
+            private_sessions.insert(name.clone(), (client.clone(), active.clone()));
+            return Ok((name, active));
         }
-        let message = format!("{MAX_FLOORS} calls that may ask back are being done already");
+        let message = format!(
+            "the limit of {MAX_PRIVATE_SESSIONS} interactive calls is reached; retry later"
+        );
         Err(ToolError::new(ErrorCode::RateLimited, message))
     }
 
-    /// Whoever asks, and the server they ask for.
-    fn errand(&self, server: &str, asker: Admitted) -> Result<Errand, ToolError> {
+    /// Authorizes the caller for a server.
+    fn client(&self, server: &str, admitted: Admitted) -> Result<ServerClient, ToolError> {
         let server = self.gateway.servers.get(server)?;
         let access = server.access("connect");
         let main = AgentId::main();
-        // Whether the caller has any business with the server; tools, resources and prompts are
-        // judged one by one.
-        let mut caller = Caller::clone(&asker.caller);
+        // Checks only whether the caller has any access to the server: tools, resources and prompts
+        // are authorized one by one.
+        let mut caller = Caller::clone(&admitted.caller);
         caller.rights.tools = vec![Pattern::new("*")];
         let question = Question::available(&caller, &main, &access);
         self.gateway.path.authorize(question).refused(&access)?;
-        Ok(Errand {
+        Ok(ServerClient {
             gateway: self.gateway.clone(),
             server,
-            asker,
+            admitted,
         })
     }
 }
 
-/// Serves `/mcp/{server}` to those who were let in. Host and Origin were checked at the door.
+/// Serves `/mcp/{server}` to authenticated requests. Host and Origin have been checked before.
 pub fn route<R: IntoResponse + 'static>(
     gateway: &Arc<Gateway>,
     refuse: fn(ToolError) -> R,
 ) -> MethodRouter<Arc<Gateway>> {
     let pass = Arc::new(Pass {
         gateway: gateway.clone(),
-        sessions: Sessions::default(),
-        waiting: Waiting::default(),
-        floors: Mutex::default(),
+        sessions: LegacySessions::default(),
+        paused: PausedCalls::default(),
+        private_sessions: Mutex::default(),
     });
     let (listening, ending) = (pass.clone(), pass.clone());
     let post = async move |Path(server): Path<String>,
-                           Extension(asker): Extension<Admitted>,
+                           Extension(admitted): Extension<Admitted>,
                            headers: HeaderMap,
                            body: Result<Bytes, BytesRejection>| {
-        let errand = pass.errand(&server, asker).map_err(refuse)?;
-        Ok::<Response, R>(answer(&pass, errand, &headers, body).await)
+        let client = pass.client(&server, admitted).map_err(refuse)?;
+        Ok::<Response, R>(answer(&pass, client, &headers, body).await)
     };
     let listen = async move |Path(server): Path<String>,
-                             Extension(asker): Extension<Admitted>,
+                             Extension(admitted): Extension<Admitted>,
                              headers: HeaderMap| {
-        let errand = listening.errand(&server, asker).map_err(refuse)?;
-        Ok::<Response, R>(legacy::listen(&listening, errand, &headers).await)
+        let client = listening.client(&server, admitted).map_err(refuse)?;
+        Ok::<Response, R>(legacy::listen(&listening, client, &headers).await)
     };
     let end = async move |Path(server): Path<String>,
-                          Extension(asker): Extension<Admitted>,
+                          Extension(admitted): Extension<Admitted>,
                           headers: HeaderMap| {
-        let errand = ending.errand(&server, asker).map_err(refuse)?;
-        Ok::<Response, R>(legacy::end(&ending, &errand, &headers))
+        let client = ending.client(&server, admitted).map_err(refuse)?;
+        Ok::<Response, R>(legacy::end(&ending, &client, &headers))
     };
     get(listen).post(post).delete(end)
 }
 
 async fn answer(
     pass: &Arc<Pass>,
-    errand: Errand,
+    client: ServerClient,
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
@@ -163,16 +169,16 @@ async fn answer(
         .get("content-type")
         .and_then(|kind| kind.to_str().ok());
     if !kind.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json")) {
-        let fault = Fault::new(INVALID_REQUEST, "Content-Type: it must be application/json");
+        let fault = Fault::new(INVALID_REQUEST, "Content-Type: must be application/json");
         return fault
             .status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
             .respond(&Value::Null);
     }
     match message::read(&body) {
         Ok(incoming) if modern::is_modern(headers, &incoming) => {
-            modern::post(pass, errand, headers, incoming).await
+            modern::post(pass, client, headers, incoming).await
         }
-        Ok(incoming) => legacy::post(pass, errand, headers, incoming).await,
+        Ok(incoming) => legacy::post(pass, client, headers, incoming).await,
         Err((id, fault)) => fault.respond(&id),
     }
 }

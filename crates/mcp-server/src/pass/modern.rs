@@ -1,4 +1,4 @@
-//! Clients whose requests stand alone (since 2026-07-28).
+//! Clients without sessions (since 2026-07-28).
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -15,41 +15,41 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Pass;
+use super::client::{ServerClient, fault, unknown};
 use super::eras::{self, LEGACY, META_CAPABILITIES, META_SUBSCRIPTION, META_VERSION, MODERN};
-use super::errand::{Errand, fault, unknown};
 use super::events;
-use super::paused::Waiting;
-use super::voice::{Manner, Out, Question, Stretch};
+use super::paused::PausedCalls;
+use super::sink::{ClientMessage, MessageStream, Question, SinkOptions};
 use crate::message::{
-    Fault, HEADER_MISMATCH, INTERNAL, INVALID_PARAMS, Incoming, METHOD_NOT_FOUND,
-    MISSING_CAPABILITY, UNSUPPORTED_VERSION, answer, besides_call, notification,
+    Fault, HEADER_MISMATCH, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CAPABILITY,
+    RpcMessage, UNSUPPORTED_VERSION, answer, besides_call, notification,
 };
 
-/// How many resources one stream follows.
+/// Resources one stream may subscribe to.
 const MAX_FOLLOWED: usize = 256;
 
-/// Whether a message is of this era.
-pub(crate) fn is_modern(headers: &HeaderMap, incoming: &Incoming) -> bool {
+/// Whether a message belongs to the era without sessions.
+pub(crate) fn is_modern(headers: &HeaderMap, incoming: &RpcMessage) -> bool {
     let said = headers
         .get("mcp-protocol-version")
         .and_then(|value| value.to_str().ok());
     let meta = match incoming {
-        Incoming::Request { params, .. } | Incoming::Notification { params, .. } => params
+        RpcMessage::Request { params, .. } | RpcMessage::Notification { params, .. } => params
             .get("_meta")
             .is_some_and(|meta| meta.get(META_VERSION).is_some()),
-        Incoming::Reply { .. } => false,
+        RpcMessage::Reply { .. } => false,
     };
     meta || said.is_some_and(|said| !LEGACY.contains(&said))
 }
 
-/// Answers a message.
+/// Handles a message.
 pub(super) async fn post(
     pass: &Arc<Pass>,
-    errand: Errand,
+    client: ServerClient,
     headers: &HeaderMap,
-    incoming: Incoming,
+    incoming: RpcMessage,
 ) -> Response {
-    let Incoming::Request {
+    let RpcMessage::Request {
         id,
         method,
         mut params,
@@ -57,34 +57,34 @@ pub(super) async fn post(
     else {
         return StatusCode::ACCEPTED.into_response();
     };
-    if let Err(fault) = check(&errand, headers, &method, &params) {
+    if let Err(fault) = check(&client, headers, &method, &params) {
         return fault.respond(&id);
     }
     let capabilities = eras::capabilities(&mut params);
     match method.as_str() {
-        "server/discover" => match discover(&errand).await {
+        "server/discover" => match discover(&client).await {
             Ok(result) => Json(answer(&id, Ok(result))).into_response(),
             Err(fault) => fault.respond(&id),
         },
-        "subscriptions/listen" => listen(&errand, &id, &params).await,
+        "subscriptions/listen" => listen(&client, &id, &params).await,
         "ping"
         | "logging/setLevel"
         | "resources/subscribe"
         | "resources/unsubscribe"
         | "initialize" => unknown(&method).status(StatusCode::NOT_FOUND).respond(&id),
         _ => {
-            let heard = match begin(pass, errand.clone(), &method, params, capabilities) {
-                Ok(heard) => heard,
+            let messages = match begin(pass, client.clone(), &method, params, capabilities) {
+                Ok(messages) => messages,
                 Err(fault) => return fault.respond(&id),
             };
-            collect(pass.clone(), errand, id, method, heard).await
+            collect(pass.clone(), client, id, method, messages).await
         }
     }
 }
 
-/// Holds what the headers say against what the message says.
+/// Checks that headers and body agree, as the specification requires: proxies route by the headers.
 fn check(
-    errand: &Errand,
+    client: &ServerClient,
     headers: &HeaderMap,
     method: &str,
     params: &Map<String, Value>,
@@ -93,16 +93,13 @@ fn check(
         |code, message: String| Err(Fault::new(code, message).status(StatusCode::BAD_REQUEST));
     let meta = params.get("_meta").and_then(|meta| meta.get(META_VERSION));
     let Some(version) = meta.and_then(Value::as_str) else {
-        return refuse(
-            INVALID_PARAMS,
-            format!("_meta.{META_VERSION}: it is required"),
-        );
+        return refuse(INVALID_PARAMS, format!("_meta.{META_VERSION}: required"));
     };
     let header = headers
         .get("mcp-protocol-version")
         .and_then(|value| value.to_str().ok());
     if header != Some(version) {
-        let message = "MCP-Protocol-Version and _meta do not name the same version";
+        let message = "MCP-Protocol-Version and _meta name different versions";
         return refuse(HEADER_MISMATCH, message.to_owned());
     }
     let capabilities = params
@@ -111,7 +108,7 @@ fn check(
     if !capabilities.is_some_and(Value::is_object) {
         return refuse(
             INVALID_PARAMS,
-            format!("_meta.{META_CAPABILITIES}: it must be an object"),
+            format!("_meta.{META_CAPABILITIES}: must be an object"),
         );
     }
     if version != MODERN {
@@ -120,11 +117,11 @@ fn check(
         let data = json!({ "supported": supported, "requested": shown });
         let fault = Fault::new(
             UNSUPPORTED_VERSION,
-            format!("version {shown} is not spoken here"),
+            format!("unsupported protocol version {shown}"),
         );
         return Err(fault.data(data).status(StatusCode::BAD_REQUEST));
     }
-    let offer = errand.server.offer();
+    let offer = client.server.offer();
     let name = params
         .get("name")
         .and_then(Value::as_str)
@@ -136,7 +133,7 @@ fn check(
     for (name, value) in &wanted {
         let sent = headers.get(name).and_then(decoded);
         if sent.is_none() || sent != decoded(value) {
-            let message = format!("header {name} is missing, or does not say what the body says");
+            let message = format!("header {name} is missing or does not match the body");
             return refuse(HEADER_MISMATCH, message);
         }
     }
@@ -147,44 +144,44 @@ fn check(
     match extra {
         Some(extra) if tool.is_some() => refuse(
             HEADER_MISMATCH,
-            format!("header {extra} says what the body does not"),
+            format!("header {extra} has no counterpart in the body"),
         ),
         _ => Ok(()),
     }
 }
 
-/// Starts a request, or goes on with one that waited for an answer.
+/// Starts a request, or resumes one that waited for an answer.
 fn begin(
     pass: &Arc<Pass>,
-    errand: Errand,
+    client: ServerClient,
     method: &str,
     params: Map<String, Value>,
     capabilities: Value,
-) -> Result<Stretch, Fault> {
+) -> Result<MessageStream, Fault> {
     let token = params.get("_meta").and_then(|m| m.get("progressToken"));
     let token = token.cloned();
     let state = params.get("requestState").and_then(Value::as_str);
-    if let Some(state) = state.filter(|state| Waiting::is_ours(state)) {
+    if let Some(state) = state.filter(|state| PausedCalls::is_ours(state)) {
         let answers = params.get("inputResponses").unwrap_or(&Value::Null);
-        let server = errand.server.name().as_str();
-        let heard = pass
-            .waiting
-            .go_on(state, errand.asker.token, server, answers);
-        let mut heard = heard.ok_or_else(|| {
+        let server = client.server.name().as_str();
+        let messages = pass
+            .paused
+            .resume(state, client.admitted.token, server, answers);
+        let mut messages = messages.ok_or_else(|| {
             Fault::new(
                 INVALID_PARAMS,
-                "requestState: nothing waits under it; make the call anew",
+                "requestState: unknown or expired; repeat the call without it",
             )
         })?;
-        heard.token = token;
-        return Ok(heard);
+        messages.token = token;
+        return Ok(messages);
     }
     let logs = eras::log_level(&params);
     let talks = capabilities
         .as_object()
         .is_some_and(|able| !able.is_empty());
     let line = talks
-        .then(|| pass.floor(&errand, &capabilities))
+        .then(|| pass.private_session(&client, &capabilities))
         .transpose()
         .map_err(fault)?;
     let mut carried = match method {
@@ -192,46 +189,50 @@ fn begin(
         _ => Map::new(),
     };
     if let Some(Value::Object(meta)) = carried.get_mut("_meta") {
+        // The progress token belongs to this HTTP request; a resumed call has another one.
         meta.remove("progressToken");
     }
-    let manner = Manner {
+    let options = SinkOptions {
         capabilities,
         carried,
         calls_again: true,
         logs,
         line,
     };
-    let rest = errand.start(method.to_owned(), params, manner, CancellationToken::new());
+    let rest = client.start(method.to_owned(), params, options, CancellationToken::new());
     let first = VecDeque::new();
-    Ok(Stretch { first, rest, token })
+    Ok(MessageStream { first, rest, token })
 }
 
-/// Waits for what comes of a request: one answer, or a stream where more is told before it.
+/// Waits for the result of a request. Responds with JSON, or with an event stream if other messages
+/// come first.
 async fn collect(
     pass: Arc<Pass>,
-    errand: Errand,
+    client: ServerClient,
     id: Value,
     method: String,
-    mut heard: Stretch,
+    mut messages: MessageStream,
 ) -> Response {
-    let gone = || Out::Done(Err(Fault::new(INTERNAL, "the call was cut off")));
-    let first = heard.next().await.unwrap_or_else(gone);
+    let gone = || ClientMessage::Done(Err(Fault::new(INTERNAL, "the call was interrupted")));
+    let first = messages.next().await.unwrap_or_else(gone);
     let told = match first {
-        Out::Told(told) => told,
-        Out::Done(done) => return finish(&id, &method, done),
-        Out::Asked(question) => {
-            let done = pause(&pass, &errand, question, heard).await;
+        ClientMessage::Notification(told) => told,
+        ClientMessage::Done(done) => return finish(&id, &method, done),
+        ClientMessage::Question(question) => {
+            let done = pause(&pass, &client, question, messages).await;
             return finish(&id, &method, done);
         }
     };
-    let rest = unfold(Some(heard), move |heard| {
-        let (pass, errand, id, method) = (pass.clone(), errand.clone(), id.clone(), method.clone());
+    let rest = unfold(Some(messages), move |messages| {
+        let (pass, client, id, method) = (pass.clone(), client.clone(), id.clone(), method.clone());
         async move {
-            let mut heard = heard?;
-            let message = match heard.next().await? {
-                Out::Told(told) => return Some((told, Some(heard))),
-                Out::Done(done) => done,
-                Out::Asked(question) => pause(&pass, &errand, question, heard).await,
+            let mut messages = messages?;
+            let message = match messages.next().await? {
+                ClientMessage::Notification(told) => return Some((told, Some(messages))),
+                ClientMessage::Done(done) => done,
+                ClientMessage::Question(question) => {
+                    pause(&pass, &client, question, messages).await
+                }
             };
             let message = answer(&id, message.map(|result| eras::modern(&method, result)));
             Some((message, None))
@@ -255,14 +256,14 @@ fn finish(id: &Value, method: &str, done: Result<Value, Fault>) -> Response {
     }
 }
 
-/// Lets a call wait, and says what it waits for.
+/// Suspends a call and returns its questions as the result.
 async fn pause(
     pass: &Pass,
-    errand: &Errand,
+    client: &ServerClient,
     question: Question,
-    mut heard: Stretch,
+    mut messages: MessageStream,
 ) -> Result<Value, Fault> {
-    let questions = heard.gather(question).await;
+    let questions = messages.gather(question).await;
     let mut requests = Map::new();
     let mut keyed = Vec::new();
     for (number, question) in (1..).zip(questions) {
@@ -271,13 +272,17 @@ async fn pause(
         requests.insert(key.clone(), asked);
         keyed.push((key, question));
     }
-    let server = errand.server.name().as_str();
-    let ids = &errand.gateway.ids;
+    let server = client.server.name().as_str();
+    let ids = &client.gateway.ids;
     let kept = pass
-        .waiting
-        .keep(ids, errand.asker.token, server, keyed, heard);
-    let state =
-        kept.ok_or_else(|| Fault::new(INTERNAL, "too many calls wait for an answer already"))?;
+        .paused
+        .keep(ids, client.admitted.token, server, keyed, messages);
+    let state = kept.ok_or_else(|| {
+        Fault::new(
+            INTERNAL,
+            "too many calls are waiting for an answer; retry later",
+        )
+    })?;
     Ok(json!({
         "resultType": "input_required",
         "inputRequests": requests,
@@ -285,9 +290,9 @@ async fn pause(
     }))
 }
 
-/// What the server is and can do.
-async fn discover(errand: &Errand) -> Result<Value, Fault> {
-    let peer = errand.server.peer(false).await.map_err(fault)?;
+/// Describes the server and its capabilities.
+async fn discover(client: &ServerClient) -> Result<Value, Fault> {
+    let peer = client.server.peer(false).await.map_err(fault)?;
     let mut result = json!({
         "supportedVersions": [MODERN, LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3]],
         "capabilities": eras::offered(&peer.capabilities, true),
@@ -300,8 +305,8 @@ async fn discover(errand: &Errand) -> Result<Value, Fault> {
     Ok(eras::modern("server/discover", result))
 }
 
-/// A stream on which changes are told.
-async fn listen(errand: &Errand, id: &Value, params: &Map<String, Value>) -> Response {
+/// A stream of change notifications.
+async fn listen(client: &ServerClient, id: &Value, params: &Map<String, Value>) -> Response {
     let wanted = params.get("notifications").cloned().unwrap_or_default();
     let wants = |key: &str| wanted[key] == true;
     let uris: Vec<String> = wanted["resourceSubscriptions"]
@@ -311,7 +316,7 @@ async fn listen(errand: &Errand, id: &Value, params: &Map<String, Value>) -> Res
         .filter_map(|uri| uri.as_str().map(str::to_owned))
         .take(MAX_FOLLOWED)
         .collect();
-    let follower = match Follower::start(errand, &uris).await {
+    let follower = match ResourceFollower::start(client, &uris).await {
         Ok(follower) => follower,
         Err(fault) => return fault.respond(id),
     };
@@ -368,40 +373,40 @@ async fn listen(errand: &Errand, id: &Value, params: &Map<String, Value>) -> Res
     events::respond(all.map(|message| Ok::<Event, Infallible>(events::event(&message))))
 }
 
-/// Hears what changes at a server, and follows resources as long as it is there.
-struct Follower {
-    hearing: super::hearing::Hearing,
-    errand: Errand,
+/// Events of a server; subscriptions to its resources end when this is dropped.
+struct ResourceFollower {
+    events_from: super::server_events::ServerEvents,
+    client: ServerClient,
     uris: Vec<String>,
 }
 
-impl Follower {
-    async fn start(errand: &Errand, uris: &[String]) -> Result<Self, Fault> {
-        let hearing = super::hearing::Hearing::new(errand, None, false)
+impl ResourceFollower {
+    async fn start(client: &ServerClient, uris: &[String]) -> Result<Self, Fault> {
+        let events_from = super::server_events::ServerEvents::new(client, None, false)
             .await
             .map_err(fault)?;
         for uri in uris {
-            errand
+            client
                 .server
                 .subscribe(uri, false, Hooks::default())
                 .await
                 .map_err(fault)?;
         }
         Ok(Self {
-            hearing,
-            errand: errand.clone(),
+            events_from,
+            client: client.clone(),
             uris: uris.to_vec(),
         })
     }
 
     async fn next(&mut self) -> Option<ServerNotification> {
-        self.hearing.next().await
+        self.events_from.next().await
     }
 }
 
-impl Drop for Follower {
+impl Drop for ResourceFollower {
     fn drop(&mut self) {
-        let (server, uris) = (self.errand.server.clone(), std::mem::take(&mut self.uris));
+        let (server, uris) = (self.client.server.clone(), std::mem::take(&mut self.uris));
         if uris.is_empty() {
             return;
         }

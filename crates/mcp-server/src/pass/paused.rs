@@ -1,4 +1,4 @@
-//! Calls that wait for an answer of whoever made them, between two requests of theirs.
+//! Calls that wait for the client's answer between two of its requests.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -8,46 +8,48 @@ use manyhands_core::{Ids, TokenId};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::voice::{Out, Question, Stretch};
+use super::sink::{ClientMessage, MessageStream, Question};
 
-/// How many calls may wait.
+/// Calls that may be paused at once.
 const MAX_PAUSED: usize = 256;
-/// How long they may.
+/// How long a paused call is kept.
 const KEPT: Duration = Duration::from_secs(600);
-/// What our names for them begin with; all others are the far server's.
+/// Prefix of our `requestState` values; all others belong to the server.
 const PREFIX: &str = "manyhands-paused-";
 
-/// One call that waits.
+/// A paused call.
 struct Paused {
     token: TokenId,
     server: String,
-    /// What is to be answered, each under its key.
+    /// The open questions by their keys.
     questions: Vec<(String, Question)>,
-    heard: Stretch,
+    messages: MessageStream,
     since: Instant,
 }
 
-/// All calls that wait.
+/// All paused calls.
 #[derive(Default)]
-pub(super) struct Waiting(Mutex<BTreeMap<String, Paused>>);
+pub(super) struct PausedCalls(Mutex<BTreeMap<String, Paused>>);
 
-impl Waiting {
-    /// Keeps a call until it is answered, and names it; nothing when too many wait. What is given
-    /// up is taken back at the far server too.
+impl PausedCalls {
+    /// Stores a call until it is answered and returns its name; `None` if too many are paused.
+    /// Dropping an expired call also cancels it at the server.
     pub(super) fn keep(
         &self,
         ids: &Ids,
         token: TokenId,
         server: &str,
         questions: Vec<(String, Question)>,
-        heard: Stretch,
+        messages: MessageStream,
     ) -> Option<String> {
-        let mut waiting = self.0.lock().expect("no panic while held");
+        let mut calls = self.0.lock().expect("no panic while held");
         let now = Instant::now();
-        waiting.retain(|_, paused| now < paused.since + KEPT);
-        if waiting.len() >= MAX_PAUSED {
+        calls.retain(|_, paused| now < paused.since + KEPT);
+        if calls.len() >= MAX_PAUSED {
             return None;
         }
+        // Unguessable: whoever knows the name can answer for the call, though only with the same
+        // token.
         let random: [u8; 24] = ids.random();
         let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let name = format!("{PREFIX}{random}");
@@ -55,45 +57,45 @@ impl Waiting {
             token,
             server: server.to_owned(),
             questions,
-            heard,
+            messages,
             since: now,
         };
-        waiting.insert(name.clone(), paused);
+        calls.insert(name.clone(), paused);
         Some(name)
     }
 
-    /// Whether a name is one of ours.
+    /// Whether the gateway issued this name.
     pub(super) fn is_ours(name: &str) -> bool {
         name.starts_with(PREFIX)
     }
 
-    /// Goes on with a call of the same asker at the same server, with what they answered. What
-    /// they left out is asked again.
-    pub(super) fn go_on(
+    /// Resumes a call of the same token at the same server. Questions left unanswered are asked
+    /// again.
+    pub(super) fn resume(
         &self,
         name: &str,
         token: TokenId,
         server: &str,
         answers: &Value,
-    ) -> Option<Stretch> {
-        let mut waiting = self.0.lock().expect("no panic while held");
-        let paused = waiting.get(name)?;
+    ) -> Option<MessageStream> {
+        let mut calls = self.0.lock().expect("no panic while held");
+        let paused = calls.get(name)?;
         if paused.token != token || paused.server != server {
             return None;
         }
         let Paused {
             questions,
-            mut heard,
+            mut messages,
             ..
-        } = waiting.remove(name)?;
-        drop(waiting);
+        } = calls.remove(name)?;
+        drop(calls);
         for (key, question) in questions.into_iter().rev() {
             match answers.get(&key) {
-                // A server that no longer waits will say so itself.
+                // A server that no longer waits reports that itself.
                 Some(answer) => drop(question.reply.send(Ok(answer.clone()))),
-                None => heard.first.push_front(Out::Asked(question)),
+                None => messages.first.push_front(ClientMessage::Question(question)),
             }
         }
-        Some(heard)
+        Some(messages)
     }
 }

@@ -1,4 +1,4 @@
-//! Conversations of clients that begin with a handshake.
+//! Sessions of clients that start with a handshake.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,51 +11,51 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::errand::Errand;
-use super::voice::{Floor, Question};
+use super::client::ServerClient;
+use super::sink::{ActiveRequests, Question};
 
-/// How many conversations there may be, and how many of one token.
+/// Sessions in total, and per token.
 const MAX_SESSIONS: usize = 1_024;
 const MAX_OF_ONE: usize = 128;
-/// How long one is kept that nobody uses.
+/// Time after which an unused session ends.
 const IDLE: Duration = Duration::from_secs(30 * 60);
-/// How many resources one follows.
+/// Resources one session may subscribe to.
 const MAX_FOLLOWED: usize = 256;
-/// How many requests of one are done at once.
+/// Concurrent requests per session.
 const MAX_RUNNING: usize = 256;
 
-/// One conversation.
-pub(super) struct Session {
+/// A session.
+pub(super) struct LegacySession {
     pub(super) id: String,
-    pub(super) errand: Errand,
-    /// The version that was agreed on.
+    pub(super) client: ServerClient,
+    /// Negotiated protocol version.
     pub(super) version: &'static str,
     pub(super) capabilities: Value,
-    pub(super) floor: Arc<Floor>,
-    /// Questions that wait for the client's answer.
+    pub(super) active: Arc<ActiveRequests>,
+    /// Questions waiting for the client's answer.
     asked: Mutex<BTreeMap<u64, oneshot::Sender<Result<Value, Value>>>>,
     next: AtomicU64,
-    /// Requests that are being done, by the client's id for them.
+    /// Running requests by the client's id.
     running: Mutex<BTreeMap<String, CancellationToken>>,
     followed: Mutex<BTreeSet<String>>,
     used: Mutex<Instant>,
-    /// Fires when it is over.
+    /// Fires when the session ends.
     pub(super) over: CancellationToken,
 }
 
-impl Session {
-    /// Whether the client can be asked anything, so that it needs a line of its own.
+impl LegacySession {
+    /// Whether the client can answer questions and therefore needs a private server session.
     pub(super) fn talks(&self) -> bool {
         let able = self.capabilities.as_object();
         able.is_some_and(|able| !able.is_empty())
     }
 
-    /// Its line, if it has one.
-    pub(super) fn line(&self) -> Option<(String, Arc<Floor>)> {
-        self.talks().then(|| (self.id.clone(), self.floor.clone()))
+    /// Name of its private server session, if it has one.
+    pub(super) fn line(&self) -> Option<(String, Arc<ActiveRequests>)> {
+        self.talks().then(|| (self.id.clone(), self.active.clone()))
     }
 
-    /// Gives a question a number; its answer comes with it.
+    /// Assigns an id to a question, under which the answer will come.
     pub(super) fn ask(&self, question: Question) -> (u64, String, Value) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut asked = self.asked.lock().expect("no panic while held");
@@ -64,21 +64,23 @@ impl Session {
         (id, question.method, question.params)
     }
 
-    /// Takes an answer of the client's.
+    /// Delivers an answer of the client.
     pub(super) fn answered(&self, id: &Value, result: Result<Value, Value>) {
         let mut asked = self.asked.lock().expect("no panic while held");
         let reply = id.as_u64().and_then(|id| asked.remove(&id));
         if let Some(reply) = reply {
-            let _ = reply.send(result); // a server that no longer waits does not mind
+            let _ = reply.send(result); // the server may no longer wait
         }
     }
 
-    /// Notes a request as being done; what this gives fires when the client takes it back.
+    /// Registers a running request; the returned token fires when the client cancels it.
     pub(super) fn begins(&self, id: &Value) -> Result<CancellationToken, ToolError> {
         let mut running = self.running.lock().expect("no panic while held");
         running.retain(|_, cancel| !cancel.is_cancelled());
         if running.len() >= MAX_RUNNING {
-            let message = format!("{MAX_RUNNING} requests of this session are being done already");
+            let message = format!(
+                "the limit of {MAX_RUNNING} concurrent requests of this session is reached"
+            );
             return Err(ToolError::new(ErrorCode::RateLimited, message));
         }
         let cancel = self.over.child_token();
@@ -86,7 +88,7 @@ impl Session {
         Ok(cancel)
     }
 
-    /// The client takes a request back, or it has ended.
+    /// Ends a request: it finished, or the client cancelled it.
     pub(super) fn ends(&self, id: &Value) {
         let mut running = self.running.lock().expect("no panic while held");
         if let Some(cancel) = running.remove(&id.to_string()) {
@@ -94,20 +96,22 @@ impl Session {
         }
     }
 
-    /// Notes that a resource is followed, or no more; whether that is new.
+    /// Adds or removes a subscription; returns whether that changed anything.
     pub(super) fn follows(&self, uri: &str, on: bool) -> Result<bool, ToolError> {
         let mut followed = self.followed.lock().expect("no panic while held");
         if !on {
             return Ok(followed.remove(uri));
         }
         if followed.len() >= MAX_FOLLOWED {
-            let message = format!("{MAX_FOLLOWED} resources are followed already");
+            let message = format!(
+                "the limit of {MAX_FOLLOWED} subscriptions is reached; unsubscribe from another resource"
+            );
             return Err(ToolError::parameter("uri", message));
         }
         Ok(followed.insert(uri.to_owned()))
     }
 
-    /// Whether a resource is followed.
+    /// Whether a resource is subscribed to.
     pub(super) fn is_following(&self, uri: &str) -> bool {
         self.followed
             .lock()
@@ -117,11 +121,11 @@ impl Session {
 
     fn close(&self) {
         self.over.cancel();
-        let server = self.errand.server.clone();
+        let server = self.client.server.clone();
         server.hang_up(&self.id);
         let followed = std::mem::take(&mut *self.followed.lock().expect("no panic while held"));
         if self.talks() || followed.is_empty() {
-            return; // what was followed on a line of its own ends with it
+            return; // subscriptions of a private session end with it
         }
         tokio::spawn(async move {
             for uri in followed {
@@ -131,52 +135,52 @@ impl Session {
     }
 }
 
-/// All conversations.
+/// All sessions.
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<BTreeMap<String, Arc<Session>>>);
+pub(super) struct LegacySessions(Mutex<BTreeMap<String, Arc<LegacySession>>>);
 
-impl Sessions {
-    /// Begins one.
+impl LegacySessions {
+    /// Creates a session.
     pub(super) fn begin(
         &self,
-        errand: Errand,
+        client: ServerClient,
         version: &'static str,
         capabilities: Value,
-    ) -> Result<Arc<Session>, ToolError> {
+    ) -> Result<Arc<LegacySession>, ToolError> {
         self.sweep();
-        let random: [u8; 24] = errand.gateway.ids.random();
-        let session = Arc::new(Session {
+        let random: [u8; 24] = client.gateway.ids.random();
+        let session = Arc::new(LegacySession {
             id: random.iter().map(|byte| format!("{byte:02x}")).collect(),
             version,
             capabilities,
-            floor: Arc::default(),
+            active: Arc::default(),
             asked: Mutex::default(),
             next: AtomicU64::new(1),
             running: Mutex::default(),
             followed: Mutex::default(),
             used: Mutex::new(Instant::now()),
-            over: errand.gateway.stopping().child_token(),
-            errand,
+            over: client.gateway.stopping().child_token(),
+            client,
         });
         let mut sessions = self.0.lock().expect("no panic while held");
-        let token = session.errand.asker.token;
+        let token = session.client.admitted.token;
         let own = sessions
             .values()
-            .filter(|one| one.errand.asker.token == token);
+            .filter(|one| one.client.admitted.token == token);
         let own = own.count();
         if sessions.len() >= MAX_SESSIONS || own >= MAX_OF_ONE {
             let oldest = sessions
                 .values()
-                .filter(|one| one.errand.asker.token == token && one.floor.is_quiet())
+                .filter(|one| one.client.admitted.token == token && one.active.is_idle())
                 .min_by_key(|one| *one.used.lock().expect("no panic while held"))
                 .map(|one| one.id.clone());
-            // A client that begins anew each time makes room for itself.
+            // A client that never reuses its sessions makes room for itself.
             match oldest.and_then(|oldest| sessions.remove(&oldest)) {
                 Some(oldest) => oldest.close(),
                 None => {
-                    let message = "there are too many sessions";
+                    let message = "too many sessions";
                     return Err(ToolError::new(ErrorCode::Unavailable, message)
-                        .hint("end one with DELETE, or wait until it is forgotten"));
+                        .hint("end one with DELETE, or wait until one expires"));
                 }
             }
         }
@@ -184,12 +188,12 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The conversation of that id, if it is this asker's with this server.
-    pub(super) fn find(&self, id: &str, errand: &Errand) -> Option<Arc<Session>> {
+    /// The session of that id, if it belongs to this token and server.
+    pub(super) fn find(&self, id: &str, client: &ServerClient) -> Option<Arc<LegacySession>> {
         let sessions = self.0.lock().expect("no panic while held");
         let found = sessions.get(id)?;
-        let same = found.errand.asker.token == errand.asker.token
-            && Arc::ptr_eq(&found.errand.server, &errand.server)
+        let same = found.client.admitted.token == client.admitted.token
+            && Arc::ptr_eq(&found.client.server, &client.server)
             && !found.over.is_cancelled();
         if !same {
             return None;
@@ -198,8 +202,8 @@ impl Sessions {
         Some(found.clone())
     }
 
-    /// Ends one.
-    pub(super) fn end(&self, session: &Session) {
+    /// Ends a session.
+    pub(super) fn end(&self, session: &LegacySession) {
         self.0
             .lock()
             .expect("no panic while held")
@@ -207,16 +211,16 @@ impl Sessions {
         session.close();
     }
 
-    /// Ends those that nobody uses, and those whose server is no more.
+    /// Ends sessions that are idle or whose server was removed.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
         let mut sessions = self.0.lock().expect("no panic while held");
         sessions.retain(|_, session| {
             let used = *session.used.lock().expect("no panic while held");
-            let name = session.errand.server.name().as_str();
-            let there = session.errand.gateway.servers.get(name);
-            let there = there.is_ok_and(|there| Arc::ptr_eq(&there, &session.errand.server));
-            let stays = there && (now < used + IDLE || !session.floor.is_quiet());
+            let name = session.client.server.name().as_str();
+            let there = session.client.gateway.servers.get(name);
+            let there = there.is_ok_and(|there| Arc::ptr_eq(&there, &session.client.server));
+            let stays = there && (now < used + IDLE || !session.active.is_idle());
             if !stays {
                 session.close();
             }

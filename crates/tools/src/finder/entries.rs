@@ -1,4 +1,4 @@
-//! What the index is told of each thing.
+//! Index entries of tools, connections, resources and skills.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +12,7 @@ use manyhands_store::{CollectionRecord, ConnectionRecord, Level};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How many parameters of one tool are told.
+/// Parameters of one tool that are indexed.
 const MAX_PARAMETERS: usize = 60;
 
 /// The tools of each server.
@@ -24,7 +24,7 @@ pub(super) fn by_server(catalogue: &Catalogue) -> BTreeMap<String, Vec<&ToolSpec
     servers
 }
 
-/// Another number for tools that say anything else.
+/// Hash of the listed tools.
 pub(super) fn number(specs: &[&ToolSpec]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for spec in specs {
@@ -81,38 +81,38 @@ pub(super) fn resources(all: &[(CollectionRecord, Level)]) -> Vec<IndexEntry> {
     all.iter().map(entry).collect()
 }
 
-/// What a skill says of itself, beyond what makes it usable.
+/// What a skill declares about itself.
 #[derive(Debug, Clone)]
 pub struct SkillFacts {
     pub name: String,
     pub description: String,
-    /// Where its text is.
+    /// Path of its text.
     pub path: String,
     pub text: String,
-    /// The contexts it is for; all when it names none.
+    /// Contexts it applies to; empty for all.
     pub(super) contexts: Vec<String>,
-    /// Tools and servers it speaks of.
+    /// Tools and servers it mentions.
     tools: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Front {
-    context: Words,
-    tools: Words,
+    context: OneOrMany,
+    tools: OneOrMany,
 }
 
-/// One word or several.
+/// One word or a list.
 #[derive(Default, Deserialize)]
 #[serde(untagged)]
-enum Words {
+enum OneOrMany {
     #[default]
     None,
     One(String),
     Many(Vec<String>),
 }
 
-impl Words {
+impl OneOrMany {
     fn list(self) -> Vec<String> {
         match self {
             Self::None => Vec::new(),
@@ -141,7 +141,7 @@ impl SkillFacts {
         }
     }
 
-    /// What the index knows it by.
+    /// Key in the index.
     pub(super) fn key(&self, agent: &AgentId) -> String {
         format!("skill:{agent}:{}", self.name)
     }
@@ -159,7 +159,7 @@ impl SkillFacts {
         }
     }
 
-    /// Whether it is about a tool or its server.
+    /// Whether it concerns a tool or its server.
     pub fn is_about(&self, server: &str, spec: &ToolSpec) -> bool {
         let names = [spec.name.to_string(), name_there(spec), server.to_owned()];
         let said = |name: &String| self.name == *name || self.tools.contains(name);

@@ -1,5 +1,4 @@
-//! What can be found: tools, skills, accounts and resources, in an index that follows them as they
-//! come and go.
+//! Discovery of tools, skills, accounts and resources, over an index that follows their changes.
 
 mod entries;
 
@@ -23,74 +22,74 @@ use tokio::time::Instant;
 
 pub use entries::SkillFacts;
 
-/// How long the skills of an agent are taken to be as they were.
+/// How long the skills of an agent are cached.
 const SKILLS_HOLD: Duration = Duration::from_secs(10);
-/// How many agents' skills are held.
+/// Agents whose skills are cached.
 const MAX_AGENTS: usize = 64;
-/// How long the word vectors are held in memory after the last search.
+/// How long the word vectors stay in memory after the last search.
 const REST_AFTER: Duration = Duration::from_secs(300);
 
-/// What the finder stands on.
+/// Dependencies of the finder.
 pub struct FinderParts {
     /// The catalogue of all tools.
     pub catalogue: Arc<ArcSwap<Catalogue>>,
     /// MCP servers.
     pub servers: Arc<Servers>,
-    /// Collections that agents are granted.
+    /// Collections granted to agents.
     pub resources: Resources,
     /// The agents' workspaces.
     pub workspace: Workspace,
     /// Connected nodes.
     pub nodes: Arc<Nodes>,
-    /// The settings in force.
+    /// The current settings.
     pub settings: LiveSettings,
-    /// Time.
+    /// Clock.
     pub clock: Arc<dyn Clock>,
-    /// Where word vectors are, if anywhere.
+    /// Folder of the word vectors, if any.
     pub vectors: Option<PathBuf>,
-    /// Decides what may be found; there once the gateway is put together.
+    /// Decides what may be found; set once the gateway is assembled.
     pub path: Arc<OnceLock<Weak<Path>>>,
 }
 
-/// Finds what fits a request.
+/// Finds capabilities that match a request.
 pub struct Finder {
     parts: FinderParts,
     index: Arc<Index>,
-    seen: Mutex<SeenTools>,
-    skills: Mutex<BTreeMap<AgentId, Held>>,
+    seen: Mutex<IndexedTools>,
+    skills: Mutex<BTreeMap<AgentId, CachedSkills>>,
     used: Arc<Mutex<Option<Instant>>>,
 }
 
 /// The skills of an agent, and when they were read.
-type Held = (Instant, Arc<Vec<SkillFacts>>);
+type CachedSkills = (Instant, Arc<Vec<SkillFacts>>);
 
-/// What the index holds of the catalogue.
+/// The indexed state of the catalogue.
 #[derive(Default)]
-struct SeenTools {
+struct IndexedTools {
     catalogue: usize,
-    /// A number for what each server offers.
+    /// Hash of the tools of each server.
     servers: HashMap<String, u64>,
 }
 
-/// Who looks, and for what.
-pub struct Wish<'a> {
+/// A search request.
+pub struct FindRequest<'a> {
     pub text: &'a str,
     pub kinds: Option<BTreeSet<ItemKind>>,
     pub limit: usize,
     pub caller: &'a Caller,
     pub agent: &'a AgentId,
-    /// The tools that whoever looks is given.
+    /// Tools the caller is given.
     pub reach: &'a Reach,
-    /// The chat in which it is asked.
+    /// The chat the request comes from.
     pub place: Option<&'a ChatRef>,
     /// Only skills for this context, or for all.
     pub context: Option<&'a str>,
-    /// Whether everything is read anew.
-    pub anew: bool,
+    /// Whether to bypass the caches.
+    pub refresh: bool,
 }
 
 impl Finder {
-    /// A search over `parts`.
+    /// Creates a finder.
     pub fn new(parts: FinderParts) -> Arc<Self> {
         Arc::new(Self {
             index: Arc::new(Index::new(parts.clock.clone(), parts.vectors.clone())),
@@ -101,12 +100,12 @@ impl Finder {
         })
     }
 
-    /// The tools there are now.
+    /// The current tools.
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.parts.catalogue.load_full()
     }
 
-    /// Whether what is asked would be allowed; nothing while the gateway starts or stops.
+    /// Whether a call would be allowed; false while the gateway starts or stops.
     pub fn allows(&self, question: Question<'_>) -> bool {
         let path = self.parts.path.get().and_then(Weak::upgrade);
         path.is_some_and(|path| !path.authorize(question).is_denied())
@@ -122,36 +121,39 @@ impl Finder {
         &self.parts.resources
     }
 
-    /// What fits, and may be seen by whoever asks.
-    pub async fn find(self: &Arc<Self>, wish: Wish<'_>) -> Result<SearchOutcome, ToolError> {
+    /// Finds what matches and what the caller may see.
+    pub async fn find(self: &Arc<Self>, request: FindRequest<'_>) -> Result<SearchOutcome, ToolError> {
         let catalogue = self.catalogue();
-        let (agent, caller) = (wish.agent, wish.caller);
-        let skills = self.skills(agent, wish.anew).await;
-        let accounts: Vec<IndexEntry> =
-            entries::accounts(&self.parts.servers.accounts().of_agent(agent));
+        let (agent, caller) = (request.agent, request.caller);
+        // Gathered before the blocking task, since it cannot await.
+        let skills = self.skills(agent, request.refresh).await;
+        let accounts: Vec<IndexEntry> = entries::accounts(&self.parts.servers.accounts().of_agent(agent));
         let resources: Vec<IndexEntry> = entries::resources(&self.parts.resources.of(agent).await?);
         let mut allowed: BTreeSet<String> = BTreeSet::new();
         let known = accounts.iter().chain(&resources);
         allowed.extend(known.map(|entry| entry.key.clone()));
         let fits = |skill: &&SkillFacts| {
             skill.contexts.is_empty()
-                || wish
+                || request
                     .context
                     .is_none_or(|context| skill.contexts.iter().any(|one| one == context))
         };
         allowed.extend(skills.iter().filter(fits).map(|skill| skill.key(agent)));
         let this = self.clone();
-        let (all, anew, owner) = (catalogue.clone(), wish.anew, agent.clone());
-        let text = wish.text.to_owned();
-        let (kinds, limit) = (wish.kinds, wish.limit);
-        let (caller, reach) = (caller.clone(), wish.reach.clone());
-        let place = wish.place.cloned();
+        let (all, refresh, owner) = (catalogue.clone(), request.refresh, agent.clone());
+        let text = request.text.to_owned();
+        let (kinds, limit) = (request.kinds, request.limit);
+        let (caller, reach) = (caller.clone(), request.reach.clone());
+        let place = request.place.cloned();
+        // Searching takes milliseconds of CPU and must not block the async threads.
         let search = tokio::task::spawn_blocking(move || {
-            this.follow(&all, anew);
+            this.follow(&all, refresh);
             this.index.upsert(&format!("connections:{owner}"), accounts);
             this.index.upsert(&format!("resources:{owner}"), resources);
             let own = skills.iter().map(|skill| skill.entry(&owner)).collect();
             this.index.upsert(&format!("skills:{owner}"), own);
+            // Checked for every candidate, so that results never reveal a tool the caller may not
+            // use.
             let may = |entry: &IndexEntry| match entry.kind {
                 ItemKind::Tool => all.resolve(&entry.key).is_some_and(|tool| {
                     if !tool.spec().works_in(place.as_ref()) {
@@ -171,14 +173,15 @@ impl Finder {
         });
         let answer = search.await;
         self.rest_later();
-        answer.map_err(|e| ToolError::internal(format!("the search broke: {e}")))
+        answer.map_err(|e| ToolError::internal(format!("the search failed: {e}")))
     }
 
-    /// Brings the index up to what the catalogue offers.
-    fn follow(&self, catalogue: &Arc<Catalogue>, anew: bool) {
+    /// Updates the index to the current catalogue.
+    fn follow(&self, catalogue: &Arc<Catalogue>, refresh: bool) {
         let mut seen = self.seen.lock().expect("no panic while held");
+        // The catalogue is replaced as a whole, so its address tells whether it changed.
         let now = Arc::as_ptr(catalogue).addr();
-        if seen.catalogue == now && !anew {
+        if seen.catalogue == now && !refresh {
             return;
         }
         let offered = entries::by_server(catalogue);
@@ -194,7 +197,8 @@ impl Finder {
         }
         for (server, specs) in offered {
             let number = entries::number(&specs);
-            if anew || seen.servers.get(&server) != Some(&number) {
+            // Only changed servers are indexed again; embedding thousands of tools is slow.
+            if refresh || seen.servers.get(&server) != Some(&number) {
                 let tools = specs.iter().map(|spec| entries::tool(&server, spec));
                 self.index
                     .upsert(&format!("tools:{server}"), tools.collect());
@@ -204,16 +208,16 @@ impl Finder {
         seen.catalogue = now;
     }
 
-    /// The skills that an agent can use, with what they say of themselves.
-    pub async fn skills(&self, agent: &AgentId, anew: bool) -> Arc<Vec<SkillFacts>> {
+    /// The skills an agent can use.
+    pub async fn skills(&self, agent: &AgentId, refresh: bool) -> Arc<Vec<SkillFacts>> {
         let now = Instant::now();
-        let held = {
-            let held = self.skills.lock().expect("no panic while held");
-            held.get(agent).cloned()
+        let cached = {
+            let cached = self.skills.lock().expect("no panic while held");
+            cached.get(agent).cloned()
         };
-        if let Some((at, skills)) = held
+        if let Some((at, skills)) = cached
             && now < at + SKILLS_HOLD
-            && !anew
+            && !refresh
         {
             return skills;
         }
@@ -224,15 +228,16 @@ impl Finder {
             .into_iter()
             .filter(|seen: &ResolvedSkill| seen.status.eligible);
         let skills: Arc<Vec<SkillFacts>> = Arc::new(usable.map(SkillFacts::of).collect());
-        let mut held = self.skills.lock().expect("no panic while held");
-        if held.len() >= MAX_AGENTS {
-            held.clear();
+        // Dropped all at once: a rare event, and simpler than tracking use.
+        let mut cached = self.skills.lock().expect("no panic while held");
+        if cached.len() >= MAX_AGENTS {
+            cached.clear();
         }
-        held.insert(agent.clone(), (now, skills.clone()));
+        cached.insert(agent.clone(), (now, skills.clone()));
         skills
     }
 
-    /// Gives the word vectors back once nobody has searched for a while.
+    /// Releases the word vectors once nobody has searched for a while.
     fn rest_later(self: &Arc<Self>) {
         let now = Instant::now();
         let waiting = self
@@ -241,6 +246,7 @@ impl Finder {
             .expect("no panic while held")
             .replace(now)
             .is_some();
+        // A release task already runs and will see the newer time.
         if waiting {
             return;
         }
@@ -250,6 +256,7 @@ impl Finder {
                 tokio::time::sleep(REST_AFTER).await;
                 let mut last = used.lock().expect("no panic while held");
                 if last.is_none_or(|last| last.elapsed() >= REST_AFTER) {
+                    // Cleared under the lock, so that a search at this moment starts a new task.
                     *last = None;
                     drop(last);
                     if let Some(index) = index.upgrade() {

@@ -12,15 +12,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::finder::{Finder, Wish};
+use crate::finder::{FindRequest, Finder};
 
-/// How many things are recommended.
+/// Recommendations returned.
 const RECOMMENDED: usize = 10;
-/// How many a model chooses from.
+/// Candidates a model reranks.
 const CANDIDATES: usize = 30;
-/// The longest line about one thing.
+/// Longest description, in characters.
 const ONE_LINE: usize = 160;
-/// The longest request, in bytes.
+/// Longest request, in bytes.
 const MAX_REQUEST: usize = 20_000;
 
 /// Discover available capabilities for a task. Returns lightweight recommendations for tools, agent skills, connections,
@@ -39,7 +39,7 @@ pub struct Params {
     types: Option<Vec<CapabilityType>>,
     /// Skill context filter. If omitted, returns all skills.
     context: Option<SkillContext>,
-    /// Read everything anew instead of what was read a moment ago.
+    /// Read everything again instead of using the cache.
     bypass_cache: Option<bool>,
     /// Include why each item was recommended, and what a model was asked if one was, in _metadata.
     debug: Option<bool>,
@@ -91,26 +91,26 @@ pub enum SkillContext {
     AgentExecution,
 }
 
-/// What fits the request, the best first.
+/// Matching capabilities, best first.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     results: Vec<Recommended>,
-    /// How many connections there are of services of which only one was picked.
+    /// Number of connections per service, where only one of several was picked.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     alternatives_available: BTreeMap<String, usize>,
-    /// The steps that a long request was taken apart into.
+    /// The steps a long request was split into.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     steps: Vec<String>,
-    /// What to know about how this was found.
+    /// How the results were found.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Why, when asked for.
+    /// Why each was recommended, if requested.
     #[serde(rename = "_metadata", skip_serializing_if = "Option::is_none")]
     metadata: Option<Value>,
 }
 
-/// One thing that fits.
+/// A matching capability.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recommended {
@@ -123,11 +123,11 @@ pub struct Recommended {
     kind: CapabilityType,
     /// PCID of a connection, collectionId of a resource; else the name.
     id: String,
-    /// What it is, in one line.
+    /// One-line description.
     description: String,
-    /// How likely it is what was asked for, between 0 and 1.
+    /// Likelihood that it is what was asked for, between 0 and 1.
     confidence: f64,
-    /// Whether there is a skill about it.
+    /// Whether a skill about it exists.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     has_skill: bool,
 }
@@ -150,7 +150,7 @@ impl TypedTool for Discover {
         if params.request.trim().is_empty() {
             return Err(ToolError::parameter(
                 "request",
-                "must say what you want to do",
+                "required: describe what you want to do",
             ));
         }
         if params.request.len() > MAX_REQUEST {
@@ -166,7 +166,7 @@ impl TypedTool for Discover {
             .as_ref()
             .is_some_and(|kinds| kinds.iter().all(|kind| *kind == ItemKind::Connection));
         let reranks = self.settings.current().discovery.rerank.clone();
-        let answer = self.finder.find(Wish {
+        let answer = self.finder.find(FindRequest {
             text: &params.request,
             kinds: kinds.clone(),
             limit: if reranks.is_some() {
@@ -182,13 +182,12 @@ impl TypedTool for Discover {
                 SkillContext::WorkflowCreation => "workflow-creation",
                 SkillContext::AgentExecution => "agent-execution",
             }),
-            anew: params.bypass_cache == Some(true),
+            refresh: params.bypass_cache == Some(true),
         });
         let mut answer = answer.await?;
         let mut asked = None;
         let mut note = (!answer.vectors).then(|| {
-            "found by words alone: word vectors are not installed (make vectors brings them in)"
-                .to_owned()
+            "found by keywords only: word vectors are not installed (run make vectors)".to_owned()
         });
         if let Some(model) = reranks {
             match self.rerank(&model, &params.request, &answer, context).await {
@@ -277,7 +276,7 @@ impl Discover {
                 )),
             }
         }
-        // The account that a recommended tool would use is of use with it.
+        // The connection a recommended tool would use is useful along with it.
         if kinds.is_none_or(|kinds| kinds.contains(&ItemKind::Connection)) {
             for (service, confidence) in &services {
                 let there = results
@@ -319,7 +318,7 @@ impl Discover {
         }
     }
 
-    /// The order in which a model would have them, and what it was asked.
+    /// Asks a model to rank the candidates; returns its order and the prompt.
     async fn rerank(
         &self,
         model: &str,
@@ -379,7 +378,7 @@ impl Discover {
     }
 }
 
-/// The hits that a model named, in its order, then the others.
+/// The hits in the model's order, then the others.
 fn reordered(hits: Vec<Hit>, order: &[usize]) -> Vec<Hit> {
     let mut left: Vec<Option<Hit>> = hits.into_iter().map(Some).collect();
     let mut first: Vec<Hit> = Vec::new();
@@ -387,7 +386,7 @@ fn reordered(hits: Vec<Hit>, order: &[usize]) -> Vec<Hit> {
         first.extend(left.get_mut(*at).and_then(Option::take));
     }
     first.extend(left.into_iter().flatten());
-    // What a model put first is at least as likely as what comes after it.
+    // Confidence must not increase down the list after reordering.
     let mut least = 0.0_f32;
     for hit in first.iter_mut().rev() {
         least = least.max(hit.confidence);
@@ -431,7 +430,7 @@ fn metadata(answer: &SearchOutcome, prompt: Option<String>) -> Value {
     })
 }
 
-/// Three digits are all that a likelihood has to say.
+/// Three digits are enough for a likelihood.
 fn rounded(confidence: f32) -> f64 {
     (f64::from(confidence) * 1000.0).round() / 1000.0
 }

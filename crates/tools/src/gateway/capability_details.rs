@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use super::capabilities_discover::{CapabilityType, one_line};
 use crate::finder::{Finder, SkillFacts};
 
-/// How many items may be asked about at once.
+/// Most items per request.
 const MAX_ITEMS: usize = 50;
-/// How many tools of a server are told in full.
+/// Most tools of a server described in full.
 const MAX_OF_SERVER: usize = 100;
 
 /// Get full details for selected capabilities. For tools: inputSchema (full JSON Schema), outputSchema, isDynamic (true for dynamic
@@ -36,13 +36,13 @@ pub struct Params {
     typescript: Option<bool>,
 }
 
-/// What is known of each.
+/// Details of each item.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// What was found; each with its `type`.
+    /// Items found, each with its `type`.
     items: Vec<Value>,
-    /// What was not found.
+    /// Items not found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_found: Vec<String>,
     /// TypeScript declarations of the tools.
@@ -132,7 +132,8 @@ impl TypedTool for Details {
 }
 
 impl Details {
-    /// The tool of that name, or the tools of the server of that name, as far as the asker may call them.
+    /// The tool of that name, or the tools of the server of that name, as far as the caller may use
+    /// them.
     fn tools<'a>(
         &self,
         catalogue: &'a Catalogue,
@@ -160,7 +161,7 @@ impl Details {
             .collect();
         match of_server.is_empty() {
             false => of_server,
-            // The name it has on its server, where only one server has it.
+            // The name at its server, if only one server has it.
             true => {
                 let mut named: Vec<&ToolSpec> = catalogue
                     .specs()

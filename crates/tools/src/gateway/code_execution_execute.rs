@@ -22,19 +22,19 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 const NAME: &str = "code-execution_execute";
-/// The tool by whose rights and rules a script reads artifacts.
+/// The tool whose rights and rules apply when a script reads artifacts.
 const READS: &str = "gateway_read_artifact";
-/// The longest code, in bytes.
+/// Longest code, in bytes.
 const MAX_CODE: u64 = 100_000;
-/// A returned value of more bytes is kept as an artifact.
+/// Larger results, in bytes, are stored as an artifact.
 const MAX_INLINE: usize = 200;
-/// How long a script may take, in milliseconds.
+/// Default time limit, in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 600_000;
-/// What is left to end a script whose time is up.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How many lines of the log an error shows.
+/// Time reserved for stopping a script after its time limit.
+const STOP_MARGIN: Duration = Duration::from_secs(5);
+/// Log lines included in an error.
 const LOG_IN_ERROR: usize = 20;
-/// The largest file that a script reads, in bytes.
+/// Largest artifact a script can read, in bytes.
 const MAX_READ: u64 = 8 * 1024 * 1024;
 
 /// Execute JavaScript code in a sandbox with access to tools and file helpers. The code is the body of an async function: use await and return.
@@ -56,7 +56,7 @@ struct Params {
     /// JavaScript code to execute in the sandbox, at most 100 KB.
     #[schemars(length(min = 1))]
     code: String,
-    /// Timeout in milliseconds: 600000 (10 minutes) unless said, from 1000 (1 second) to 900000 (15 minutes).
+    /// Timeout in milliseconds: 600000 (10 minutes) by default, from 1000 (1 second) to 900000 (15 minutes).
     #[schemars(range(min = 1000, max = 900_000))]
     timeout: Option<u64>,
     /// Which connection callTool uses for a service that has several: service name to PCID, as found by capabilities_discover. The first one
@@ -64,42 +64,42 @@ struct Params {
     connection_selections: Option<BTreeMap<String, String>>,
 }
 
-/// What came of it.
+/// The outcome of a script.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
-    /// What the code returned, when it is short.
+    /// The returned value, if short.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Value>,
-    /// Where what it returned is kept, when it is long.
+    /// Artifact with the returned value, if long.
     #[serde(skip_serializing_if = "Option::is_none")]
     artifact_id: Option<String>,
-    /// The beginning of that.
+    /// Start of the returned value.
     #[serde(skip_serializing_if = "Option::is_none")]
     preview: Option<String>,
-    /// How long that is, in bytes.
+    /// Size of the returned value, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_size: Option<usize>,
-    /// The chat that created artifacts are in.
+    /// Chat of the created artifacts.
     #[serde(skip_serializing_if = "Option::is_none")]
     chat_id: Option<String>,
-    /// Milliseconds it took.
+    /// Duration in milliseconds.
     execution_time: u64,
-    /// What it said on the console.
+    /// Console output.
     logs: Vec<String>,
-    /// Whether it said more.
+    /// Whether console output was truncated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     logs_truncated: bool,
-    /// The files it made.
+    /// Created files.
     created_artifacts: Vec<Value>,
-    /// How many tools it called.
+    /// Number of tool calls.
     calls: u32,
-    /// The accounts that its calls used, one entry for each service.
+    /// Accounts used, one entry per service.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     connections_used: Vec<UsedConnection>,
 }
 
-/// An account that a call used.
+/// An account used by a call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct UsedConnection {
@@ -110,14 +110,14 @@ struct UsedConnection {
     pcid: String,
     /// The account's name.
     name: String,
-    /// How many other accounts of the service could have been selected, where none was.
+    /// Number of other accounts of the service, if none was selected.
     others: usize,
 }
 
-/// What scripts stand on.
+/// Dependencies of scripts.
 #[derive(Clone)]
 pub struct Scripts {
-    /// The processes in which scripts run.
+    /// Pool of script processes.
     pub pool: Pool,
     /// Artifacts.
     pub artifacts: ArtifactStore,
@@ -125,7 +125,7 @@ pub struct Scripts {
     pub catalogue: Arc<ArcSwap<Catalogue>>,
     /// MCP servers.
     pub servers: Arc<Servers>,
-    /// Set once the path is there, which holds the tools.
+    /// Set once the path exists, which itself holds the tools.
     pub path: Arc<OnceLock<Weak<Path>>>,
 }
 
@@ -137,7 +137,7 @@ pub(super) struct Execute {
 
 impl Execute {
     pub(super) fn new(scripts: &Scripts) -> Self {
-        // By itself it computes and nothing else; what it calls takes the path like any call.
+        // A script by itself only computes; its calls take the path like any other.
         let mut spec = super::spec(NAME).effects(Effects::READS).waits();
         let mut schema = schema_of::<Params>();
         if let Some(Value::String(text)) =
@@ -147,7 +147,9 @@ impl Execute {
         }
         spec.input_schema = Arc::new(schema);
         spec.output_schema = Some(schema_written::<Output>());
-        spec.deadline = Duration::from_millis(DEFAULT_TIMEOUT) + PATIENCE;
+        // The deadline exceeds the script's own limit, so that the script's error with its log
+        // wins.
+        spec.deadline = Duration::from_millis(DEFAULT_TIMEOUT) + STOP_MARGIN;
         Self {
             spec,
             scripts: scripts.clone(),
@@ -163,7 +165,7 @@ impl Tool for Execute {
 
     fn deadline_of(&self, arguments: &Value) -> Duration {
         let asked = arguments["timeout"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
-        Duration::from_millis(asked) + PATIENCE
+        Duration::from_millis(asked) + STOP_MARGIN
     }
 
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -173,6 +175,7 @@ impl Tool for Execute {
             return Err(ToolError::parameter("code", "must have at most 100 KB"));
         }
         let timeout = Duration::from_millis(params.timeout.unwrap_or(DEFAULT_TIMEOUT));
+        // Weak: the path holds the tools, and a strong reference back would leak the gateway.
         let gone = || ToolError::new(ErrorCode::Unavailable, "the gateway is stopping");
         let path = self
             .scripts
@@ -182,9 +185,10 @@ impl Tool for Execute {
             .ok_or_else(gone)?;
         let selected = params.connection_selections.unwrap_or_default();
         self.scripts.check_selections(&selected, &context.agent)?;
+        // Selections of this call override those inherited from an outer script.
         let mut connections = (*context.connections).clone();
         connections.extend(selected);
-        let hands = Arc::new(Hands {
+        let hands = Arc::new(ScriptHost {
             path,
             scripts: self.scripts.clone(),
             taint: Mutex::new(context.taint.clone()),
@@ -192,6 +196,7 @@ impl Tool for Execute {
             connections: Arc::new(connections),
             used: Mutex::default(),
             blocked: Mutex::default(),
+            // A child token: ending the run must not cancel the surrounding call.
             end: context.cancel.child_token(),
             made: Mutex::default(),
         });
@@ -207,7 +212,8 @@ impl Tool for Execute {
 }
 
 impl Scripts {
-    /// Refuses selections that no call could use: a service that is misspelled would silently mean its first account.
+    /// Rejects selections that no call could use: a misspelled service would silently select its
+    /// first account.
     fn check_selections(
         &self,
         selected: &BTreeMap<String, String>,
@@ -220,7 +226,7 @@ impl Scripts {
             if !services.contains(service.as_str()) {
                 let shown: String = service.chars().take(100).collect();
                 let known = match services.is_empty() {
-                    true => "there are no connections".to_owned(),
+                    true => "no connections exist".to_owned(),
                     false => {
                         let names: Vec<&str> = services.iter().copied().take(50).collect();
                         format!("use one of {}", names.join(", "))
@@ -232,7 +238,7 @@ impl Scripts {
             let chosen = self.servers.accounts().choose(service, agent, Some(pcid));
             chosen.map_err(|error| ToolError {
                 hint: error.hint,
-                // It names the parameter of other tools.
+                // The original error names the parameter of other tools.
                 ..ToolError::parameter(
                     PARAMETER,
                     match error.problems.into_iter().next() {
@@ -246,45 +252,49 @@ impl Scripts {
     }
 }
 
-/// What a script can reach: tools by the path, with the rights of whoever runs it.
-struct Hands {
+/// What a script can access: tools through the path, with the rights of its caller.
+struct ScriptHost {
     path: Arc<Path>,
     scripts: Scripts,
     context: CallContext,
-    /// The untrusted text that was read before or since; what follows may be what it asks for.
+    /// Untrusted text read before or during the run; later calls may follow its instructions.
     taint: Mutex<Taint>,
     connections: Arc<BTreeMap<String, String>>,
-    /// The accounts that calls used.
+    /// Accounts used by calls.
     used: Mutex<BTreeSet<UsedConnection>>,
-    /// The call that needs the owner's approval, which ended the run.
+    /// The call that needs the owner's approval and ended the run.
     blocked: Mutex<Option<ToolError>>,
     /// Ends the run.
     end: CancellationToken,
-    made: Mutex<Made>,
+    made: Mutex<CreatedArtifacts>,
 }
 
-/// The files that a script made.
+/// Files created by a script.
 #[derive(Default)]
-struct Made {
+struct CreatedArtifacts {
     chat: Option<String>,
     files: Vec<Value>,
 }
 
-impl Hands {
+impl ScriptHost {
     async fn invoke(&self, tool: &str, arguments: Value, reach: Reach) -> Result<Value, ToolError> {
         let mut request = CallRequest::new(tool, arguments, self.context.caller.clone());
         request.agent = self.context.agent.clone();
+        // Taint collected so far applies to this call, so a script cannot launder what it read.
         request.taint = self.taint();
         request.place = self.context.place.clone();
         request.lineage = self.context.lineage.clone();
         request.connections = self.connections.clone();
         request.answers = self.context.answers.clone();
         request.reach = reach;
+        // No waiting: the run ends with the approval id instead and can be repeated.
         request.approval_wait = Duration::ZERO;
+        // Scripts receive whole results; only what they return is shortened.
         request.whole = true;
+        // Before the call: the tool may be gone from the catalogue afterwards.
         let effects = self.effects(tool, &request.arguments);
         let outcome = self.path.invoke(request).await;
-        // Outside of turns nothing is tainted: who runs the script wrote it before it read.
+        // Outside of turns nothing is tainted: the caller wrote the script before it read anything.
         if !self.context.lineage.is_empty() {
             let known = outcome
                 .as_ref()
@@ -305,8 +315,8 @@ impl Hands {
         outcome.map(|outcome| outcome.value)
     }
 
-    /// Ends the run, because a call needs the owner's approval. A script that could catch this would go on as if the
-    /// call had failed, and nobody would learn what to approve.
+    /// Ends the run because a call needs the owner's approval. A script that could catch the error
+    /// would continue as if the call had failed, and nobody would learn what to approve.
     async fn block(&self, error: ToolError) {
         self.blocked
             .lock()
@@ -330,13 +340,14 @@ impl Hands {
 
     async fn tool(&self, server: &str, tool: &str, arguments: Value) -> Result<Value, ToolError> {
         if arguments.get("PCID").is_some() {
-            let message = "callTool: PCID does not belong in the arguments";
+            let message = "callTool: PCID must not be in the arguments";
             return Err(ToolError::new(ErrorCode::InvalidArguments, message)
-                .hint("choose the connection with the parameter connectionSelections"));
+                .hint("select the connection with the parameter connectionSelections"));
         }
         let catalogue = self.scripts.catalogue.load_full();
         let spec = address::find(&catalogue, server, tool)?.spec();
         let name = spec.name.to_string();
+        // Nested scripts would multiply time and memory limits.
         if name == NAME {
             let message = "a script cannot run another script";
             return Err(ToolError::new(ErrorCode::InvalidArguments, message));
@@ -348,18 +359,15 @@ impl Hands {
         Ok(wrapped::list_of(spec, value))
     }
 
-    /// Notes the account that a call of this tool uses.
+    /// Records the account a call uses.
     fn note_connection(&self, spec: &ToolSpec) {
         let servers = &self.scripts.servers;
         let Some(service) = servers.service_of(spec) else {
             return;
         };
         let wanted = self.connections.get(&service).map(String::as_str);
-        // A selection that is not possible is refused by the call itself.
-        if let Ok(Some(choice)) = servers
-            .accounts()
-            .choose(&service, &self.context.agent, wanted)
-        {
+        // An impossible selection is rejected by the call itself.
+        if let Ok(Some(choice)) = servers.accounts().choose(&service, &self.context.agent, wanted) {
             let used = UsedConnection {
                 service,
                 pcid: choice.id.to_string(),
@@ -378,6 +386,7 @@ impl Hands {
     ) -> Result<Value, ToolError> {
         let kind = kind.map(str::to_owned);
         let kind = kind.or_else(|| filename.rsplit_once('.').map(|(_, kind)| kind.to_owned()));
+        // All files of a run go into one chat, created by the first.
         let mut arguments = json!({ "filename": filename, "content": content, "fileType": kind });
         let chat = self.made.lock().expect("no panic while held").chat.clone();
         if let Some(chat) = chat {
@@ -414,10 +423,10 @@ impl Hands {
         }
         let arguments = json!({ "file_id": record.id });
         if self.must_ask(&arguments)? {
-            // The tool itself asks for the approval and uses it up.
+            // The tool itself requests the approval and consumes it.
             self.invoke(READS, arguments, Reach::ANY).await?;
         }
-        // What the script does next may be what the artifact asks for.
+        // The script's next calls may follow instructions in the artifact.
         if !self.context.lineage.is_empty() {
             let read = Taint::by(format!("tool:{READS}"));
             self.taint
@@ -433,12 +442,12 @@ impl Hands {
         }))
     }
 
-    /// Whether reading an artifact needs the owner's approval, as a call of the tool for that would; an error where such a
-    /// call would be refused.
+    /// Whether reading an artifact needs the owner's approval, as calling the tool would; an error
+    /// if such a call is denied.
     fn must_ask(&self, arguments: &Value) -> Result<bool, ToolError> {
         let catalogue = self.scripts.catalogue.load();
         let tool = catalogue.resolve(READS).ok_or_else(|| {
-            let message = format!("{READS} is switched off");
+            let message = format!("{READS} is disabled");
             ToolError::new(ErrorCode::Unavailable, message)
         })?;
         let verdict = self.path.authorize(Question {
@@ -500,7 +509,7 @@ impl Hands {
 }
 
 #[async_trait]
-impl Host for Hands {
+impl Host for ScriptHost {
     async fn call(&self, ask: HostRequest) -> Result<Value, HostError> {
         let done = match ask {
             HostRequest::Tool {
@@ -534,8 +543,8 @@ fn line(line: &LogLine) -> String {
     }
 }
 
-/// That a call of the script needs the owner's approval. What the script printed stays out of the message: it may hold
-/// untrusted text, and a refusal does not mark whoever reads it as tainted.
+/// The error for a call that needs the owner's approval. Console output is left out: it may contain
+/// untrusted text, and an error does not taint its reader.
 fn approval_required(error: ToolError) -> ToolError {
     let id = error.details.as_ref().map(|details| &details["approvalId"]);
     let id = id.and_then(Value::as_str).unwrap_or("unknown");
@@ -553,7 +562,7 @@ fn approval_required(error: ToolError) -> ToolError {
     }
 }
 
-/// Why a script came to nothing, with what it said before.
+/// The error for a failed script, with its last console output.
 fn failure(fault: &Fault, logs: &[String]) -> ToolError {
     let code = match fault.kind {
         FaultKind::Syntax => ErrorCode::InvalidArguments,
@@ -565,7 +574,7 @@ fn failure(fault: &Fault, logs: &[String]) -> ToolError {
         }
         FaultKind::Thrown => ErrorCode::Failed,
     };
-    // What JSON cannot say is not a matter of size.
+    // A value JSON cannot represent is not a matter of size.
     let code = match (fault.kind, fault.name.as_str()) {
         (FaultKind::Output, "TypeError") => ErrorCode::Failed,
         _ => code,

@@ -1,4 +1,4 @@
-//! Accounts of services, as far as the workspace lists them.
+//! Connected accounts, as the workspace listing shows them.
 
 use async_trait::async_trait;
 use manyhands_core::{AgentId, ToolError};
@@ -6,24 +6,24 @@ use manyhands_store::ConnectionStatus;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// One account of a service.
+/// A connected account.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Connection {
-    /// Its id, by which a call chooses it.
+    /// Its id, used to select it in a call.
     #[serde(rename = "PCID")]
     pub pcid: String,
     /// Its name.
     pub name: String,
     /// The service.
     pub service: String,
-    /// Whether it works, as far as is known.
+    /// Last known status.
     pub status: ConnectionStatus,
 }
 
-/// Where the accounts are known.
+/// Source of connected accounts.
 #[async_trait]
 pub trait Connections: Send + Sync {
-    /// Those that an agent may use.
+    /// The accounts an agent may use.
     async fn of(&self, agent: &AgentId) -> Result<Vec<Connection>, ToolError>;
 }
 

@@ -1,4 +1,4 @@
-//! `gateway_invoke`: one tool of any server, by the server's path.
+//! `gateway_invoke`: calls one tool of any server, by the server's path.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ impl Forwarder for Invoke {
         let params = Params::deserialize(arguments)
             .map_err(|e| ToolError::parameter("arguments", e.to_string()))?;
         if params.arguments.contains_key("PCID") {
-            let message = "PCID does not belong in arguments";
+            let message = "PCID must not be in arguments";
             return Err(ToolError::parameter("arguments", message)
                 .hint("pass it beside arguments, as the top-level parameter PCID"));
         }
@@ -81,8 +81,8 @@ impl Forwarder for Invoke {
         let connection = match params.pcid {
             Some(pcid) => {
                 let service = self.servers.service_of(tool.spec()).ok_or_else(|| {
-                    let message = format!("{} uses no connections", params.server);
-                    ToolError::parameter("PCID", message).hint("leave it out")
+                    let message = format!("{} does not use connections", params.server);
+                    ToolError::parameter("PCID", message).hint("omit it")
                 })?;
                 Some((service, pcid))
             }

@@ -5,7 +5,7 @@ use manyhands_host::artifacts::{ArtifactReader, ArtifactStore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many are shown at most.
+/// Most files returned.
 const SHOWN: usize = 1_000;
 const PAGE: u32 = 500;
 
@@ -23,22 +23,22 @@ pub struct Params {
     filter_name: Option<String>,
 }
 
-/// The files.
+/// The files of a chat.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The chat.
     chat_id: String,
     /// The files in it.
-    files: Vec<File>,
-    /// Whether there are more than are shown: narrow the filters.
+    files: Vec<ArtifactFile>,
+    /// Whether there are more: narrow the filters.
     truncated: bool,
 }
 
 /// One file.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct File {
+pub struct ArtifactFile {
     /// Its id.
     id: ArtifactId,
     /// Its name.
@@ -47,9 +47,9 @@ pub struct File {
     size: u64,
     /// Its media type.
     mime_type: String,
-    /// When it was made, RFC 3339.
+    /// When it was created, RFC 3339.
     created: String,
-    /// Until when it is kept, RFC 3339, where that is bounded.
+    /// When it expires, RFC 3339, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<String>,
 }
@@ -77,7 +77,7 @@ impl TypedTool for ListArtifacts {
                 one.mime.to_lowercase().starts_with(&kind)
                     && one.name.to_lowercase().contains(&name)
             });
-            files.extend(fits.map(|one| File {
+            files.extend(fits.map(|one| ArtifactFile {
                 id: one.id,
                 filename: one.name,
                 size: one.size,

@@ -18,23 +18,23 @@ use super::connections::{Connection, Connections};
 #[schemars(extend("properties" = {}))] // without any, an unknown parameter could not be named
 pub struct Params {}
 
-/// Everything there is.
+/// Everything in the workspace.
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// Accounts of services.
+    /// Connected accounts.
     connections: Vec<Connection>,
     /// Rows of JSON.
     datastores: Vec<Resource>,
     /// Files.
     filestores: Vec<Resource>,
-    /// Documents to search in.
+    /// Searchable documents.
     knowledge_bases: Vec<Resource>,
-    /// Secrets that are used and never read.
+    /// Secrets, which can be used but not read.
     vaults: Vec<Resource>,
 }
 
-/// One resource.
+/// A resource.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
@@ -42,11 +42,11 @@ pub struct Resource {
     collection_id: CollectionId,
     /// Its name.
     name: String,
-    /// What it is for.
+    /// Purpose.
     description: String,
-    /// What you may do with it.
+    /// Your access level.
     access: Level,
-    /// How many rows, files, documents or secrets it holds.
+    /// Number of rows, files, documents or secrets.
     items: u64,
 }
 

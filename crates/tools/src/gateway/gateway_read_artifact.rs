@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-/// The most characters of one answer.
-const MOST: u32 = 100_000;
-/// How many there are where nobody says.
-const RAW: u32 = 10_000;
+/// Most characters per response.
+const MAX_CHARACTERS: u32 = 100_000;
+/// Default number of characters.
+const DEFAULT_CHARACTERS: u32 = 10_000;
 
 /// Read content from an artifact file by its ID. Supports smart extraction via natural language query, grep-like search, line
 /// ranges, JSON path extraction, and pagination for large files. Use one of smartGrepQuery, search, start_line/end_line and
@@ -74,49 +74,49 @@ pub struct Params {
 /// How an artifact was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum ReadMode {
     /// The text itself.
     Raw,
-    /// Lines by their numbers.
+    /// A line range.
     Lines,
-    /// Lines that hold something.
+    /// Matching lines.
     Search,
     /// Values at a path.
     JsonPath,
     /// Elements of a list.
     ArrayIndices,
-    /// What a model found.
+    /// A model's answer.
     Smart,
     /// Bytes that are not text, in base64; offset and nextOffset count bytes.
     Base64,
 }
 
-/// What was read.
+/// The content read.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// What was asked for.
+    /// The requested content.
     content: String,
     /// The size of the whole file in bytes.
     total_size: u64,
-    /// Whether there is more of it.
+    /// Whether there is more.
     has_more: bool,
-    /// The offset to go on from.
+    /// Offset to continue from.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
-    /// How it was read.
-    mode: Mode,
-    /// The name of the file.
+    /// Read mode.
+    mode: ReadMode,
+    /// File name.
     filename: String,
-    /// Its media type.
+    /// Media type.
     mime_type: String,
-    /// The kind of document that the text was read from: offset, nextOffset and lines count in that text.
+    /// Document type the text was extracted from: offset, nextOffset and lines refer to that text.
     #[serde(skip_serializing_if = "Option::is_none")]
     extracted_from: Option<&'static str>,
-    /// Why the text of a document is not given.
+    /// Why the text of a document is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Where a file that is not text can be downloaded without a token, for a while.
+    /// Temporary download link for a file that is not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
 }
@@ -124,12 +124,12 @@ pub struct Output {
 pub(super) struct ReadArtifact {
     pub(super) artifacts: ArtifactStore,
     pub(super) model_registry: Arc<ModelRegistry>,
-    /// Files that are read as JSON at once.
+    /// Limits files parsed as JSON at once.
     pub(super) places: Arc<Semaphore>,
 }
 
-/// The one thing that is asked.
-enum Ask {
+/// The requested kind of read.
+enum Selection {
     Raw,
     Lines(LineRange),
     Search(SearchPattern),
@@ -137,7 +137,7 @@ enum Ask {
     Smart(String),
 }
 
-impl Ask {
+impl Selection {
     fn of(params: &mut Params) -> Result<Self, ToolError> {
         let lines = params.start_line.or(params.end_line);
         let first = if params.start_line.is_some() {
@@ -149,7 +149,7 @@ impl Ask {
             ("smartGrepQuery", params.smart_grep_query.is_some()),
             ("search", params.search.is_some()),
             (first, lines.is_some()),
-            // These two go together: first the one, then the other in what it selected.
+            // These two combine: the path first, then the indices in what it selected.
             ("json_path", params.json_path.is_some()),
             (
                 "array_indices",
@@ -169,7 +169,7 @@ impl Ask {
         if params.context_lines.is_some() && params.search.is_none() {
             return Err(ToolError::parameter(
                 "context_lines",
-                "is used together with search only",
+                "can only be used together with search",
             ));
         }
         if let Some(query) = params.smart_grep_query.take() {
@@ -192,14 +192,14 @@ impl Ask {
         Ok(Self::Raw)
     }
 
-    fn mode(&self) -> Mode {
+    fn mode(&self) -> ReadMode {
         match self {
-            Self::Raw => Mode::Raw,
-            Self::Lines(_) => Mode::Lines,
-            Self::Search(_) => Mode::Search,
-            Self::Json(ask) if ask.path.is_some() => Mode::JsonPath,
-            Self::Json(_) => Mode::ArrayIndices,
-            Self::Smart(_) => Mode::Smart,
+            Self::Raw => ReadMode::Raw,
+            Self::Lines(_) => ReadMode::Lines,
+            Self::Search(_) => ReadMode::Search,
+            Self::Json(ask) if ask.path.is_some() => ReadMode::JsonPath,
+            Self::Json(_) => ReadMode::ArrayIndices,
+            Self::Smart(_) => ReadMode::Smart,
         }
     }
 }
@@ -214,7 +214,7 @@ impl TypedTool for ReadArtifact {
             .deadline(Duration::from_secs(300))
     }
 
-    /// A model that is asked may be far away.
+    /// smartGrepQuery calls a model, which may be remote.
     fn effects_of(&self, arguments: &Value) -> Effects {
         match arguments.get("smartGrepQuery") {
             None | Some(Value::Null) => Effects::READS,
@@ -223,8 +223,8 @@ impl TypedTool for ReadArtifact {
     }
 
     async fn run(&self, mut params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
-        let ask = Ask::of(&mut params)?;
-        let smart = matches!(ask, Ask::Smart(_));
+        let ask = Selection::of(&mut params)?;
+        let smart = matches!(ask, Selection::Smart(_));
         if smart {
             self.may_ask(context)?;
         }
@@ -247,27 +247,31 @@ impl TypedTool for ReadArtifact {
                     (source, extracted_from) = (text, Some(extracted.kind.word()));
                 }
                 Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
-                Err(error) if matches!(ask, Ask::Raw) => note = Some(error.message),
+                Err(error) if matches!(ask, Selection::Raw) => note = Some(error.message),
                 Err(error) => return Err(self.no_text(&record, Some(&error))),
             }
         }
-        let usual = if smart { MOST } else { RAW };
+        let usual = if smart {
+            MAX_CHARACTERS
+        } else {
+            DEFAULT_CHARACTERS
+        };
         let page = TextRange {
             offset: params.offset.unwrap_or(0),
-            limit: params.limit.unwrap_or(usual).min(MOST) as usize,
+            limit: params.limit.unwrap_or(usual).min(MAX_CHARACTERS) as usize,
         };
-        // Some documents are written in ASCII, which still is nothing to read.
+        // Some document formats are ASCII, which still is not readable text.
         let text = extracted_from.is_some()
             || (!may_be_document(source.head().await?, &record.name) && source.is_text().await?);
-        let mode = if text { ask.mode() } else { Mode::Base64 };
+        let mode = if text { ask.mode() } else { ReadMode::Base64 };
         let part = match ask {
-            Ask::Raw if !text => reading::bytes(source, page).await?,
+            Selection::Raw if !text => reading::bytes(source, page).await?,
             _ if !text => return Err(self.no_text(&record, None)),
-            Ask::Raw => reading::page(source, page).await?,
-            Ask::Lines(lines) => lines.read(source, page).await?,
-            Ask::Search(pattern) => pattern.read(source, page).await?,
-            Ask::Json(ask) => ask.read(source, page, &self.places).await?,
-            Ask::Smart(query) => {
+            Selection::Raw => reading::page(source, page).await?,
+            Selection::Lines(lines) => lines.read(source, page).await?,
+            Selection::Search(pattern) => pattern.read(source, page).await?,
+            Selection::Json(ask) => ask.read(source, page, &self.places).await?,
+            Selection::Smart(query) => {
                 let part = reading::page(source, page).await?;
                 self.extract(&query, part, &record.name, context).await?
             }
@@ -278,7 +282,7 @@ impl TypedTool for ReadArtifact {
             has_more: part.next.is_some(),
             next_offset: part.next,
             mode,
-            url: (mode == Mode::Base64).then(|| self.artifacts.link(record.id).0),
+            url: (mode == ReadMode::Base64).then(|| self.artifacts.link(record.id).0),
             filename: record.name,
             mime_type: record.mime,
             extracted_from,
@@ -287,25 +291,25 @@ impl TypedTool for ReadArtifact {
     }
 }
 
-/// Whether to read the text of a document, and if so whether it is a web page. A page's source is text too, so it is converted only
-/// where something is looked for in it.
+/// Whether to extract text from a document, and whether it is a web page. HTML source is text too,
+/// so it is converted only for searches.
 async fn document_kind(
     source: &mut TextSource,
     record: &ArtifactRecord,
-    ask: &Ask,
+    ask: &Selection,
 ) -> Result<Option<bool>, ToolError> {
-    if matches!(ask, Ask::Json(_)) {
+    if matches!(ask, Selection::Json(_)) {
         return Ok(None);
     }
     if may_be_document(source.head().await?, &record.name) {
         return Ok(Some(false));
     }
     let html = record.mime == "text/html" || record.mime == "application/xhtml+xml";
-    Ok((html && !matches!(ask, Ask::Raw)).then_some(true))
+    Ok((html && !matches!(ask, Selection::Raw)).then_some(true))
 }
 
 impl ReadArtifact {
-    /// That nothing can be looked for in a file, with what there is to know of it instead.
+    /// The error for a search in a file without text, with its metadata and a link.
     fn no_text(&self, record: &ArtifactRecord, document: Option<&ToolError>) -> ToolError {
         let ArtifactRecord {
             name, mime, size, ..
@@ -313,34 +317,32 @@ impl ReadArtifact {
         let (url, until) = self.artifacts.link(record.id);
         let message = match document {
             Some(error) => format!(
-                "nothing can be looked for in {name} ({mime}, {size} bytes): {}",
+                "cannot search {name} ({mime}, {size} bytes): {}",
                 error.message
             ),
-            None => format!(
-                "{name} is not text ({mime}, {size} bytes), so nothing can be looked for in it"
-            ),
+            None => format!("cannot search {name}: it is not text ({mime}, {size} bytes)"),
         };
         ToolError::new(ErrorCode::Failed, message)
-            .hint("read it with offset and limit alone, which gives base64, or download it from the url in details")
+            .hint("read it with only offset and limit, which returns base64, or download it from the url in details")
             .details(json!({
                 "filename": name, "mimeType": mime, "size": size, "url": url, "urlExpires": until.rfc3339(),
             }))
     }
 
-    /// Whether a model can and may be asked.
+    /// Whether a model is configured and the caller may use it.
     fn may_ask(&self, context: &CallContext) -> Result<(), ToolError> {
         if context.caller.rights.role == Role::ReadOnly {
-            let message = "a read-only token cannot use smartGrepQuery: it asks a model";
+            let message = "a read-only token cannot use smartGrepQuery, since it calls a model";
             return Err(ToolError::new(ErrorCode::Forbidden, message));
         }
         match self.model_registry.now().default_model() {
             Some(_) => Ok(()),
-            None => Err(ToolError::new(ErrorCode::Unavailable, "smartGrepQuery needs a model, and none is set")
+            None => Err(ToolError::new(ErrorCode::Unavailable, "smartGrepQuery needs a model, and none is configured")
                 .hint("the owner sets models.default and models.providers in config.toml; search and json_path need none")),
         }
     }
 
-    /// What a model finds in a part of the file.
+    /// Lets a model extract from a part of the file.
     async fn extract(
         &self,
         query: &str,

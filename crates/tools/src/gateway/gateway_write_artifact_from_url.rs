@@ -20,9 +20,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// The most headers that are sent along.
+/// Most headers.
 const MAX_HEADERS: usize = 20;
-/// How much of a refusal is shown, in bytes.
+/// Bytes of an error response that are quoted.
 const EXCERPT: usize = 300;
 
 /// Create a downloadable file by fetching content from a URL. The content is fetched server-side. If chatId is not provided, a new
@@ -52,12 +52,12 @@ pub(super) struct WriteArtifactFromUrl {
     pub(super) resources: Resources,
 }
 
-/// Headers to send, and what they hold that nobody may read.
+/// Request headers, and the secrets in them.
 struct Credentials {
     headers: HeaderMap,
-    /// Everything in them, for error messages.
+    /// Redacts all their values, from error messages.
     all: Redactor,
-    /// What came from a vault, for the file itself.
+    /// Redacts values from a vault, from the file itself.
     vaulted: Redactor,
 }
 
@@ -71,7 +71,7 @@ impl TypedTool for WriteArtifactFromUrl {
             .deadline(Duration::from_secs(660))
     }
 
-    /// Fetching looks; a request with credentials speaks.
+    /// A plain fetch only reads; a request with credentials may do more.
     fn effects_of(&self, arguments: &Value) -> Effects {
         let effects = self.spec().effects;
         match arguments.get("authHeaders").and_then(Value::as_object) {
@@ -84,6 +84,7 @@ impl TypedTool for WriteArtifactFromUrl {
         check_name(&params.filename, "filename")?;
         let reader = ArtifactReader::from(context);
         let (chat, agent) = (params.chat_id.as_deref(), params.agent_id.as_deref());
+        // The bucket first: nothing is fetched for a chat the caller may not use.
         let bucket = self.artifacts.bucket(chat, agent, &reader).await?;
         let credentials = self.credentials(&params, &reader).await?;
         let masked = |mut error: ToolError| {
@@ -98,17 +99,20 @@ impl TypedTool for WriteArtifactFromUrl {
             .web
             .open(&params.source_url, credentials.headers.clone(), most);
         let mut answer = fetched.await.map_err(masked)?;
+        // The error body is quoted, and a server may echo credentials in it.
         if !answer.status.is_success() {
             return Err(masked(refused(&mut answer).await));
         }
         let mime = mime(&answer.headers, &params.filename);
         let (lost, broke) = oneshot::channel();
         let body = kept_pieces(answer, lost);
+        // Only vault secrets: values the caller passed are known to it and may be part of the file.
         let body = without(body, credentials.vaulted.stream());
         let kept = self
             .artifacts
             .keep(&params.filename, &mime, bucket, &reader, body)
             .await;
+        // The store reports a broken stream as its own failure; the network's error is the cause.
         match (kept, broke.await) {
             (Ok(kept), _) => Outcome::of(&self.artifacts.said(kept)),
             (Err(_), Ok(error)) => Err(masked(self.web.lost(&error, &params.source_url))),
@@ -132,25 +136,26 @@ impl WriteArtifactFromUrl {
         for (name, value) in given {
             let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
             let key = HeaderName::from_bytes(name.trim().as_bytes());
-            let key = key.map_err(|_| wrong(format!("{shown:?} is not a header's name")))?;
+            let key = key.map_err(|_| wrong(format!("{shown:?} is not a header name")))?;
             let filled = self
                 .resources
                 .fill(&reader.agent, value, &params.source_url)
                 .await;
             let (value, used) = filled.map_err(|e| wrong(format!("{shown}: {}", e.message)))?;
-            // The scheme is no secret, what follows it is one by itself.
+            // The scheme is not secret; what follows it is.
             all.extend(value.rsplit(' ').next().map(Secret::new));
             all.push(Secret::new(value.as_str()));
             vaulted.extend(used);
             let odd = || {
                 wrong(format!(
-                    "the value of {shown} has a line break or control character"
+                    "the value of {shown} contains a line break or control character"
                 ))
             };
             if value.chars().any(|c| c.is_control() && c != '\t') {
                 return Err(odd());
             }
             let mut value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| odd())?;
+            // Keeps the value out of debug output of the HTTP client.
             value.set_sensitive(true);
             if headers.insert(key, value).is_some() {
                 return Err(wrong(format!("{shown} is given twice")));
@@ -164,7 +169,7 @@ impl WriteArtifactFromUrl {
     }
 }
 
-/// The body in pieces; why it broke off is told beside it.
+/// The body in chunks; the cause of an interruption is kept beside it.
 fn kept_pieces(
     answer: Response,
     lost: oneshot::Sender<EgressError>,
@@ -185,7 +190,7 @@ fn kept_pieces(
     )
 }
 
-/// The same without what a server repeated of a secret that nobody may read.
+/// The body with vault secrets redacted that the server may have echoed.
 fn without(
     body: impl Stream<Item = Result<Bytes, StoreError>> + Send,
     mask: RedactStream,
@@ -200,7 +205,7 @@ fn without(
     })
 }
 
-/// The type the server says, or where that says little the one the name suggests.
+/// The type given by the server, or the one the name suggests if the server's is generic.
 fn mime(headers: &HeaderMap, name: &str) -> String {
     let said = headers
         .get("content-type")
@@ -226,7 +231,7 @@ fn mime(headers: &HeaderMap, name: &str) -> String {
     }
 }
 
-/// A refusal by the server, with how it begins.
+/// The error for an HTTP failure, with the start of its body.
 async fn refused(answer: &mut Response) -> ToolError {
     let first = answer.body.chunk().await.ok().flatten().unwrap_or_default();
     let text = String::from_utf8_lossy(&first[..first.len().min(2_048)]).into_owned();
@@ -239,7 +244,7 @@ async fn refused(answer: &mut Response) -> ToolError {
         format!(": {excerpt}")
     };
     let message = format!(
-        "{} answered {status}, so nothing was kept{why}",
+        "{} responded {status}, so nothing was stored{why}",
         origin(answer)
     );
     ToolError::new(ErrorCode::Failed, message)

@@ -1,4 +1,4 @@
-//! Capabilities, artifacts and resources: `gateway_*` and the tools beside them, one file each.
+//! Discovery, artifacts and resources: `gateway_*` and related tools, one file each.
 
 mod capabilities_discover;
 mod capability_details;
@@ -26,11 +26,11 @@ use crate::finder::Finder;
 pub use code_execution_execute::Scripts;
 pub use connections::Connections;
 
-/// How many files are read as JSON at once, since each is in memory while it is.
+/// Files parsed as JSON at once, since each is held in memory.
 const JSON_READERS: usize = 2;
 
-/// What the tools of artifacts and resources stand on.
-pub struct Ground<'a> {
+/// Dependencies of these tools.
+pub struct GatewayDeps<'a> {
     pub artifacts: &'a ArtifactStore,
     pub resources: &'a Resources,
     pub connections: &'a Arc<dyn Connections>,
@@ -41,40 +41,36 @@ pub struct Ground<'a> {
     pub settings: &'a LiveSettings,
 }
 
-/// The tools for artifacts and resources.
-pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
-    let artifacts = || ground.artifacts.clone();
+/// Builds these tools.
+pub fn tools(deps: &GatewayDeps<'_>) -> Vec<Arc<dyn Tool>> {
+    let artifacts = || deps.artifacts.clone();
     let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(Typed::new(gateway_write_artifact::WriteArtifact(artifacts()))),
         Arc::new(Typed::new(gateway_write_artifact_from_url::WriteArtifactFromUrl {
             artifacts: artifacts(),
-            web: ground.web.clone(),
-            resources: ground.resources.clone(),
+            web: deps.web.clone(),
+            resources: deps.resources.clone(),
         })),
         Arc::new(Typed::new(gateway_read_artifact::ReadArtifact {
             artifacts: artifacts(),
-            model_registry: ground.model_registry.clone(),
+            model_registry: deps.model_registry.clone(),
             places: Arc::new(Semaphore::new(JSON_READERS)),
         })),
         Arc::new(Typed::new(gateway_list_artifacts::ListArtifacts(artifacts()))),
         Arc::new(Typed::new(gateway_list_workspace::ListWorkspace {
-            resources: ground.resources.clone(),
-            connections: ground.connections.clone(),
+            resources: deps.resources.clone(),
+            connections: deps.connections.clone(),
         })),
     ];
-    let finder = || ground.finder.clone();
+    let finder = || deps.finder.clone();
     tools.push(Arc::new(Typed::new(capabilities_discover::Discover {
         finder: finder(),
-        model_registry: ground.model_registry.clone(),
-        settings: ground.settings.clone(),
+        model_registry: deps.model_registry.clone(),
+        settings: deps.settings.clone(),
     })));
-    tools.push(Arc::new(Typed::new(capability_details::Details {
-        finder: finder(),
-    })));
-    tools.push(Arc::new(code_execution_execute::Execute::new(
-        ground.scripts,
-    )));
-    tools.extend(resources::tools(ground.resources));
+    tools.push(Arc::new(Typed::new(capability_details::Details { finder: finder() })));
+    tools.push(Arc::new(code_execution_execute::Execute::new(deps.scripts)));
+    tools.extend(resources::tools(deps.resources));
     tools
 }
 

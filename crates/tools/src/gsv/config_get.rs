@@ -21,14 +21,14 @@ pub struct Params {
 pub enum Output {
     /// With a path.
     One {
-        /// The path as it was asked for.
+        /// The requested path.
         path: String,
-        /// What stands there.
+        /// The value.
         value: Value,
     },
     /// Without a path.
     All {
-        /// Everything, defaults included.
+        /// All settings, defaults included.
         config: Value,
     },
 }
@@ -60,7 +60,7 @@ impl TypedTool for ConfigGet {
 }
 
 impl ConfigGet {
-    /// The value at a path, as config.toml spells it or in camel case.
+    /// The value at a path, spelled as in config.toml or in camel case.
     fn value(&self, path: &str) -> Result<Value, ToolError> {
         self.0.get(path).or_else(|refused| {
             let spelled = snake_case(path);
@@ -73,7 +73,7 @@ impl ConfigGet {
     }
 }
 
-/// `dmScope` as `dm_scope`.
+/// Converts `dmScope` to `dm_scope`.
 fn snake_case(path: &str) -> String {
     let mut spelled = String::with_capacity(path.len() + 4);
     for letter in path.chars() {

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::ground::asker;
+use crate::ground::caller_origin;
 
 const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 500;
@@ -20,22 +20,22 @@ const MAX_LIMIT: u32 = 500;
 /// Manage scheduled jobs: reminders, recurring tasks and one-shot runs. `status` says how the jobs stand, `list` shows them,
 /// `add` makes one from `job`, `update` changes one by `patch`, `remove` deletes one with its runs, `run` runs one now
 /// (`mode: "force"` with `id`) or all that are due (`mode: "due"`), `runs` shows what came of them. A job runs with the rights of
-/// whoever made it.
+/// its creator.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
     /// Action to execute.
-    action: Action,
+    action: CronAction,
     /// Job ID. Required for "update", "remove", and "run" with mode: "force".
     id: Option<String>,
-    /// Run mode for action: "run". "due" runs only due jobs. "force" runs a specific job immediately. With an id it is
-    /// "force" unless said, without one "due".
-    mode: Option<Mode>,
+    /// Run mode for action: "run". "due" runs only due jobs. "force" runs a specific job immediately. The default is
+    /// "force" with an id and "due" without one.
+    mode: Option<ModeParam>,
     /// Agent filter for "list" and "status", or owner agent for "add".
     agent_id: Option<String>,
     /// Whether disabled jobs are included for action: "list".
     include_disabled: Option<bool>,
-    /// Pagination limit for "list" and "runs": 50 unless said, 500 at most.
+    /// Pagination limit for "list" and "runs": 50 by default, 500 at most.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
     /// Pagination offset for "list" and "runs".
@@ -48,11 +48,11 @@ pub struct Params {
     job_id: Option<String>,
 }
 
-/// What is to be done.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum Action {
+enum CronAction {
     Status,
     List,
     Add,
@@ -62,16 +62,16 @@ enum Action {
     Runs,
 }
 
-/// Which jobs run.
+/// Which jobs to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-enum Mode {
+enum ModeParam {
     Due,
     Force,
 }
 
-/// What came of it; which fields are there follows from the action.
+/// The result; its fields depend on the action.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Output {
@@ -81,37 +81,37 @@ pub enum Output {
     List {
         /// The jobs.
         jobs: Vec<CronJob>,
-        /// How many there are in all.
+        /// Number of all jobs.
         count: u64,
     },
     /// Of `add` and `update`.
     Job {
-        /// True.
+        /// Always true.
         ok: bool,
-        /// The job as it is now.
+        /// The job after the change.
         job: Box<CronJob>,
     },
     /// Of `remove`.
     Removed {
-        /// True.
+        /// Always true.
         ok: bool,
-        /// Whether there was such a job.
+        /// Whether the job existed.
         removed: bool,
     },
     /// Of `run`.
     Ran {
-        /// True.
+        /// Always true.
         ok: bool,
-        /// How many runs were begun.
+        /// Number of runs started.
         ran: usize,
-        /// What came of each.
+        /// Result of each run.
         results: Vec<CronRan>,
     },
     /// Of `runs`.
     Runs {
-        /// The runs, the latest first.
+        /// Runs, latest first.
         runs: Vec<CronRun>,
-        /// How many there are in all.
+        /// Number of all runs.
         count: u64,
     },
 }
@@ -119,10 +119,11 @@ pub enum Output {
 pub(super) struct CronJobs(pub(super) JobScheduler);
 
 impl Params {
-    /// A parameter that the action does not know is not passed over: who gave it expects something.
+    /// Rejects parameters that do not belong to the action: the caller expects them to have an
+    /// effect.
     fn check(&self) -> Result<(), ToolError> {
-        use Action::{Add, List, Remove, Run, Runs, Status, Update};
-        let given: [(&str, bool, &[Action]); 9] = [
+        use CronAction::{Add, List, Remove, Run, Runs, Status, Update};
+        let given: [(&str, bool, &[CronAction]); 9] = [
             ("id", self.id.is_some(), &[Update, Remove, Run]),
             ("mode", self.mode.is_some(), &[Run]),
             ("agentId", self.agent_id.is_some(), &[List, Status, Add]),
@@ -133,7 +134,7 @@ impl Params {
             ("patch", self.patch.is_some(), &[Update]),
             ("jobId", self.job_id.is_some(), &[Runs]),
         ];
-        let word = |action: &Action| format!("{action:?}").to_lowercase();
+        let word = |action: &CronAction| format!("{action:?}").to_lowercase();
         let mut wrong = Vec::new();
         for (name, given, of) in given {
             if given && !of.contains(&self.action) {
@@ -144,7 +145,7 @@ impl Params {
                 });
             }
         }
-        let forced = self.action == Run && self.mode == Some(Mode::Force);
+        let forced = self.action == Run && self.mode == Some(ModeParam::Force);
         let needed = [
             (
                 "id",
@@ -194,8 +195,9 @@ impl TypedTool for CronJobs {
             .waits()
     }
 
-    /// A job that is to deliver to somebody sends them messages.
+    /// A job that delivers to somebody implies sending messages.
     fn implies(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
+        // A changed delivery needs the same rights as a new one.
         let spec = ["/job/spec", "/patch/spec"];
         let spec = spec.iter().find_map(|at| arguments.pointer(at));
         let given = |name: &str| {
@@ -219,7 +221,8 @@ impl TypedTool for CronJobs {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         params.check()?;
-        let mut origin = asker(context);
+        let mut origin = caller_origin(context);
+        // Where the job was created is where it delivers by default.
         origin.place = context.place.as_deref().cloned();
         let asker = JobRequester {
             caller: &context.caller,
@@ -229,31 +232,31 @@ impl TypedTool for CronJobs {
         let (cron, page, agent) = (&self.0, params.page(), params.agent()?);
         let id = params.id.as_deref().unwrap_or_default();
         let output = match params.action {
-            Action::Status => Output::Status(cron.status(&asker, agent.as_ref()).await?),
-            Action::List => {
+            CronAction::Status => Output::Status(cron.status(&asker, agent.as_ref()).await?),
+            CronAction::List => {
                 let disabled = params.include_disabled.unwrap_or(false);
                 let (jobs, count) = cron.list(&asker, agent.as_ref(), disabled, page).await?;
                 Output::List { jobs, count }
             }
-            Action::Add => {
+            CronAction::Add => {
                 let mut job = params.job.unwrap_or_default();
                 job.agent_id = job.agent_id.or(params.agent_id);
                 let job = Box::new(cron.add(&asker, job).await?);
                 Output::Job { ok: true, job }
             }
-            Action::Update => {
+            CronAction::Update => {
                 let patch = params.patch.unwrap_or_default();
                 let job = Box::new(cron.update(&asker, id, patch).await?);
                 Output::Job { ok: true, job }
             }
-            Action::Remove => Output::Removed {
+            CronAction::Remove => Output::Removed {
                 ok: true,
                 removed: cron.remove(&asker, id).await?,
             },
-            Action::Run => {
+            CronAction::Run => {
                 let mode = match (params.mode, &params.id) {
-                    (Some(Mode::Force), _) | (None, Some(_)) => RunMode::Force,
-                    (Some(Mode::Due), _) | (None, None) => RunMode::Due,
+                    (Some(ModeParam::Force), _) | (None, Some(_)) => RunMode::Force,
+                    (Some(ModeParam::Due), _) | (None, None) => RunMode::Due,
                 };
                 let id = params.id.as_deref();
                 let results = cron.run(&asker, mode, id, &context.lineage).await?;
@@ -264,14 +267,14 @@ impl TypedTool for CronJobs {
                     results,
                 }
             }
-            Action::Runs => {
+            CronAction::Runs => {
                 let job = params.job_id.as_deref();
                 let (runs, count) = cron.runs(&asker, job, page).await?;
                 Output::Runs { runs, count }
             }
         };
-        // What a run answered may hold untrusted text, and so may a job that was made after reading some.
-        if matches!(params.action, Action::Run | Action::Runs) {
+        // Replies of runs may contain untrusted text, and so may a job created after reading some.
+        if matches!(params.action, CronAction::Run | CronAction::Runs) {
             return Outcome::of(&output);
         }
         let jobs = match &output {

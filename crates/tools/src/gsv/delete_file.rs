@@ -16,10 +16,10 @@ pub struct Params {
     path: String,
 }
 
-/// What was deleted.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// The path as it was asked for.
+    /// The requested path.
     path: String,
     /// Always true: a failed delete is an error.
     deleted: bool,

@@ -24,13 +24,13 @@ pub struct Params {
     replace_all: Option<bool>,
 }
 
-/// What was edited.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The path as it was asked for.
+    /// The requested path.
     path: String,
-    /// How many places changed.
+    /// Number of replacements.
     replacements: usize,
     /// Always true: a failed edit is an error.
     edited: bool,

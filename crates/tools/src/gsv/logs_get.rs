@@ -31,7 +31,7 @@ pub struct Output {
     node_id: String,
     /// The lines, oldest first.
     lines: Vec<String>,
-    /// How many these are.
+    /// Number of lines returned.
     count: usize,
     /// Whether there were more.
     truncated: bool,
@@ -44,8 +44,8 @@ impl TypedTool for LogsGet {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        // Not administration: a line says when a tool ran and whether it worked, never with which
-        // arguments or to what result.
+        // Not administrative: a line records when a tool ran and whether it succeeded, never its
+        // arguments or result.
         super::spec("gsv__LogsGet").effects(Effects::READS)
     }
 
@@ -70,7 +70,7 @@ impl TypedTool for LogsGet {
 }
 
 impl LogsGet {
-    /// The node that was named, or the only one there is.
+    /// The named node, or the only connected one.
     fn choose(&self, named: Option<&str>) -> Result<Arc<ConnectedNode>, ToolError> {
         if let Some(named) = named {
             let id = named.parse::<NodeId>();

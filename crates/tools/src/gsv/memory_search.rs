@@ -6,14 +6,14 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ground::MindGround;
+use crate::ground::AgentToolDeps;
 
 const DEFAULT_LIMIT: u32 = 10;
 
 /// Look through your memory by words: what was said in your conversations, also in those that were
 /// summarised, reset or archived, and what stands in MEMORY.md and memory/*.md of your
-/// workspace. All words count; when nothing has them all, any of them. Whoever is not the owner
-/// finds only what was said in the sessions of its own token.
+/// workspace. All words count; when nothing has them all, any of them. Callers other than
+/// the owner find only messages of the sessions of their own token.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
@@ -25,18 +25,18 @@ pub struct Params {
     limit: Option<u32>,
 }
 
-/// What was found.
+/// Search results.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The results, best first.
     results: Vec<MemoryHit>,
-    /// How many there are.
+    /// Number of results.
     count: usize,
     /// False while older conversations are still being read after a start.
     complete: bool,
 }
 
-pub(super) struct MemorySearch(pub(super) MindGround);
+pub(super) struct MemorySearch(pub(super) AgentToolDeps);
 
 impl TypedTool for MemorySearch {
     type Params = Params;

@@ -29,32 +29,33 @@ pub struct Params {
     reply_to_id: Option<String>,
 }
 
-/// What became of the message.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// Whether it arrived.
+    /// Whether it was delivered.
     sent: bool,
-    /// `sent`, `pending` or `sending` while it is on its way, or `unknown` when it may have arrived or not.
+    /// `sent`, `pending` or `sending` while in progress, or `unknown` if it may or may not have
+    /// been delivered.
     state: OutboxState,
     /// The channel.
     channel: String,
-    /// The account it was sent by.
+    /// The sending account.
     account_id: String,
-    /// The peer.
+    /// The recipient.
     to: String,
-    /// What kind of conversation that is.
+    /// Type of conversation.
     peer_kind: PeerKind,
-    /// The platform's id of the message, once it arrived.
+    /// Message id on the platform, once delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     message_id: Option<String>,
-    /// Its id in the outbox, by which the owner finds it.
+    /// Id in the outbox, for the owner.
     outbox_id: String,
 }
 
-pub(super) struct Message(pub(super) Chats);
+pub(super) struct MessageTool(pub(super) Chats);
 
-impl TypedTool for Message {
+impl TypedTool for MessageTool {
     type Params = Params;
     type Output = Output;
 
@@ -76,7 +77,7 @@ impl TypedTool for Message {
             })
             .await?;
         let place = place.ok_or_else(|| {
-            let message = "must be named: nobody has written to this session from a chat yet";
+            let message = "required: nobody has written to this session from a chat yet";
             ToolError::parameter("to", message).hint("name channel and to")
         })?;
         let key = format!("message:{}", context.call);
@@ -88,7 +89,7 @@ impl TypedTool for Message {
         if told.state == OutboxState::Failed {
             let why = told
                 .why
-                .unwrap_or_else(|| "the platform does not say why".to_owned());
+                .unwrap_or_else(|| "the platform gave no reason".to_owned());
             let message = format!("the message was not delivered: {why}");
             return Err(ToolError::new(manyhands_core::ErrorCode::Failed, message));
         }

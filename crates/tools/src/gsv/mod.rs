@@ -23,22 +23,22 @@ use manyhands_messaging::Chats;
 use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::Transfers;
 
-use super::ground::MindGround;
+use super::ground::AgentToolDeps;
 
-/// What the tools of the family stand on.
-pub struct Ground<'a> {
+/// Dependencies of these tools.
+pub struct GsvDeps<'a> {
     pub workspace: &'a Workspace,
     pub settings: &'a LiveSettings,
     pub nodes: &'a Arc<Nodes>,
     pub transfers: &'a Transfers,
-    pub minds: &'a MindGround,
+    pub minds: &'a AgentToolDeps,
     pub cron: &'a JobScheduler,
     pub chats: &'a Chats,
 }
 
-/// Every tool of the family.
-pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
-    let Ground {
+/// Builds these tools.
+pub fn tools(deps: &GsvDeps<'_>) -> Vec<Arc<dyn Tool>> {
+    let GsvDeps {
         workspace,
         settings,
         nodes,
@@ -46,7 +46,7 @@ pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
         minds,
         cron,
         chats,
-    } = ground;
+    } = deps;
     vec![
         Arc::new(Typed::new(read_file::ReadFile((*workspace).clone()))),
         Arc::new(Typed::new(write_file::WriteFile((*workspace).clone()))),
@@ -62,7 +62,7 @@ pub fn tools(ground: &Ground<'_>) -> Vec<Arc<dyn Tool>> {
         Arc::new(Typed::new(memory_search::MemorySearch((*minds).clone()))),
         Arc::new(Typed::new(session_send::SessionSend((*minds).clone()))),
         Arc::new(Typed::new(cron::CronJobs((*cron).clone()))),
-        Arc::new(Typed::new(message::Message((*chats).clone()))),
+        Arc::new(Typed::new(message::MessageTool((*chats).clone()))),
     ]
 }
 

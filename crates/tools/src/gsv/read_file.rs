@@ -23,7 +23,7 @@ pub enum Output {
     /// A file.
     #[serde(rename_all = "camelCase")]
     File {
-        /// The path as it was asked for.
+        /// The requested path.
         path: String,
         /// The text of the file.
         content: String,
@@ -41,7 +41,7 @@ pub enum Output {
     },
     /// A directory.
     Directory {
-        /// The path as it was asked for.
+        /// The requested path.
         path: String,
         /// Files in it, as paths from the workspace root.
         files: Vec<String>,
@@ -71,7 +71,7 @@ impl TypedTool for ReadFile {
         } else {
             asked
         };
-        // A file is as trusted as its author was when it was written.
+        // A file is as trusted as its author was when writing it.
         let (output, taint) = match self.0.find(&context.agent, &path).await? {
             WorkspaceEntry::File(file) => {
                 let output = Output::File {

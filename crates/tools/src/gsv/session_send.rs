@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::ground::{MindGround, asker};
+use crate::ground::{AgentToolDeps, caller_origin};
 
 const DEFAULT_WAIT: u32 = 30;
 
@@ -30,24 +30,24 @@ pub struct Params {
     wait_seconds: Option<u32>,
 }
 
-/// What became of the message.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// `replied`, `pending` when no reply came in time, or `sent` when none was waited for.
+    /// `replied`, `pending` if no reply came in time, or `sent` if none was awaited.
     status: &'static str,
-    /// The session, by its full key.
+    /// Full session key.
     session_key: String,
-    /// The turn that the message started.
+    /// The turn the message started.
     turn_id: String,
-    /// The run of it, as events name it.
+    /// Its run id in events.
     run_id: String,
     /// The reply to this message.
     #[serde(skip_serializing_if = "Option::is_none")]
     reply: Option<String>,
 }
 
-pub(super) struct SessionSend(pub(super) MindGround);
+pub(super) struct SessionSend(pub(super) AgentToolDeps);
 
 impl TypedTool for SessionSend {
     type Params = Params;
@@ -64,7 +64,7 @@ impl TypedTool for SessionSend {
         let key = session_key(&context.caller, &context.agent, &params.session_key)?;
         let minds = self.0.minds()?;
         let input = Input::text(params.message);
-        let mut asked = minds.ask(&key, input, &asker(context)).await?;
+        let mut asked = minds.ask(&key, input, &caller_origin(context)).await?;
         let mut output = Output {
             status: "sent",
             session_key: key.to_string(),
@@ -94,8 +94,8 @@ impl TypedTool for SessionSend {
                 output.reply = Some(text);
                 return Ok(Outcome::of(&output)?.tainted_by(answer.tainted));
             }
-            TurnOutcome::Failed(error) => format!("{key} gave no answer: {error}"),
-            TurnOutcome::Stopped => format!("{key} gave no answer: somebody stopped its turn"),
+            TurnOutcome::Failed(error) => format!("{key} did not reply: {error}"),
+            TurnOutcome::Stopped => format!("{key} did not reply: its turn was stopped"),
         };
         Err(ToolError {
             details: Some(json!({ "turnId": output.turn_id, "runId": output.run_id })),

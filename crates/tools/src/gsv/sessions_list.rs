@@ -9,16 +9,16 @@ use manyhands_store::SessionRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ground::MindGround;
+use crate::ground::AgentToolDeps;
 
 const DEFAULT_LIMIT: u32 = 20;
-/// How many are looked at in one go for somebody who may not see all.
+/// Sessions read per page when only some are visible.
 const PAGE: u32 = 500;
-/// The most characters of one message.
+/// Most characters per message.
 const MAX_TEXT: usize = 2_000;
 
 /// List sessions with their metadata, the latest active first. Runs of scheduled jobs are left out unless `includeJobs` is true.
-/// Whoever is not the owner sees the sessions of its own token.
+/// Callers other than the owner see only the sessions of their own token.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
@@ -34,15 +34,15 @@ pub struct Params {
     include_jobs: Option<bool>,
 }
 
-/// Sessions.
+/// A list of sessions.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The sessions.
-    sessions: Vec<Listed>,
-    /// How many there are in all, without those left out.
+    sessions: Vec<ListedSession>,
+    /// Number of all sessions, without those left out.
     total: u64,
-    /// How many sessions of job runs were left out; `includeJobs` lists them.
+    /// Number of job-run sessions left out; `includeJobs` lists them.
     #[serde(skip_serializing_if = "is_zero")]
     jobs_left_out: u64,
 }
@@ -54,34 +54,34 @@ fn is_zero(count: &u64) -> bool {
 /// A session.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ListedSession {
     /// Its key.
     session_key: String,
-    /// What the user calls it.
+    /// Label set by the user.
     label: Option<String>,
-    /// When it was made, in milliseconds since 1970.
+    /// When it was created, in milliseconds since 1970.
     #[schemars(with = "i64")]
     created_at: Timestamp,
-    /// When somebody last said something in it, in milliseconds since 1970.
+    /// When it was last used, in milliseconds since 1970.
     #[schemars(with = "i64")]
     last_active_at: Timestamp,
-    /// How many messages its model is shown.
+    /// Number of messages in the model's context.
     message_count: u64,
-    /// The latest messages, oldest first.
+    /// Latest messages, oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    messages: Option<Vec<Said>>,
+    messages: Option<Vec<ListedMessage>>,
 }
 
 /// A message.
 #[derive(Serialize, JsonSchema)]
-struct Said {
+struct ListedMessage {
     /// `user`, `assistant` or `tool`.
     role: &'static str,
-    /// What was said; of very much the beginning.
+    /// Text, truncated if very long.
     text: String,
 }
 
-pub(super) struct SessionsList(pub(super) MindGround);
+pub(super) struct SessionsList(pub(super) AgentToolDeps);
 
 impl TypedTool for SessionsList {
     type Params = Params;
@@ -107,7 +107,7 @@ impl TypedTool for SessionsList {
                 0 => None,
                 _ => recent(minds, &session, said).await?,
             };
-            sessions.push(Listed {
+            sessions.push(ListedSession {
                 message_count: minds.message_count(&session).await?,
                 session_key: session.key,
                 label: session.label,
@@ -116,7 +116,7 @@ impl TypedTool for SessionsList {
                 messages,
             });
         }
-        // Keys, labels and times are the gateway's own; only messages may be others' words.
+        // Keys, labels and times are the gateway's own; only messages may contain untrusted text.
         let output = Output {
             sessions,
             total,
@@ -130,12 +130,12 @@ async fn recent(
     minds: &Minds,
     session: &SessionRecord,
     limit: u32,
-) -> Result<Option<Vec<Said>>, ToolError> {
+) -> Result<Option<Vec<ListedMessage>>, ToolError> {
     let Ok(key) = session.key.parse::<SessionKey>() else {
         return Ok(None);
     };
     let spoken = minds.recent(&key, limit).await?;
-    let said = spoken.into_iter().map(|spoken| Said {
+    let said = spoken.into_iter().map(|spoken| ListedMessage {
         role: spoken.role,
         text: shortened(&spoken.text),
     });
@@ -149,7 +149,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The sessions that somebody may see, how many those are, and how many runs of jobs were left out.
+/// The sessions the caller may see, their number, and the number of job runs left out.
 async fn visible(
     minds: &Minds,
     caller: &Caller,

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// As long as it moves it may go on: a day.
+/// A transfer may take a day, as long as it makes progress.
 const DEADLINE: Duration = Duration::from_secs(24 * 3_600);
 
 /// Transfer a file between connected nodes and/or the workspace. Stays pending until the file is
@@ -32,7 +32,7 @@ pub struct Params {
     destination: String,
 }
 
-/// What was transferred.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
@@ -45,10 +45,10 @@ pub struct Output {
     /// Detected MIME type of the transferred file (when available).
     #[serde(skip_serializing_if = "Option::is_none")]
     mime: Option<String>,
-    /// The SHA-256 of the file, where an end knows it.
+    /// SHA-256 of the file, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     sha256: Option<String>,
-    /// How often the transfer was taken up again after a connection broke.
+    /// Number of times it was resumed after a broken connection.
     #[serde(skip_serializing_if = "is_zero")]
     resumed: u32,
 }
@@ -73,6 +73,7 @@ impl TypedTool for Transfer {
     }
 
     fn canonical(&self, mut arguments: Value) -> Value {
+        // Rules and approvals must see the path in the spelling that will be used.
         for name in ["source", "destination"] {
             if let Some(Value::String(end)) = arguments.get_mut(name)
                 && let Ok(parsed) = TransferEnd::parse(name, end)
@@ -84,15 +85,16 @@ impl TypedTool for Transfer {
     }
 
     fn implies(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
-        let end = |name: &str, way: Way| {
+        let end = |name: &str, direction: Direction| {
             let end = TransferEnd::parse(name, arguments.get(name)?.as_str()?).ok()?;
-            self.implied(&end, way, catalogue)
+            self.implied(&end, direction, catalogue)
         };
         let ends = [
-            end("source", Way::Reading),
-            end("destination", Way::Writing),
+            end("source", Direction::Reading),
+            end("destination", Direction::Writing),
         ];
         let mut all: Vec<Implied> = ends.into_iter().flatten().collect();
+        // Both readings of an ambiguous path must be allowed.
         all.extend(self.other_reading(arguments, catalogue));
         all
     }
@@ -102,11 +104,15 @@ impl TypedTool for Transfer {
         let source = self.transfers.meant(source, &context.agent).await;
         let destination = TransferEnd::parse("destination", &params.destination)?;
         let destination = self.transfers.meant(destination, &context.agent).await;
+        // Compared after resolution: two spellings may name the same file.
         if source == destination {
-            return Err(ToolError::parameter("destination", "is the source itself"));
+            return Err(ToolError::parameter(
+                "destination",
+                "must differ from the source",
+            ));
         }
-        self.shares(&source, Way::Reading)?;
-        self.shares(&destination, Way::Writing)?;
+        self.shares(&source, Direction::Reading)?;
+        self.shares(&destination, Direction::Writing)?;
         let there = self.transfers.run(&source, &destination, context).await?;
         Outcome::of(&Output {
             source: params.source,
@@ -120,17 +126,21 @@ impl TypedTool for Transfer {
 }
 
 impl Transfer {
-    /// What a call amounts to if `gsv:workspace/PATH` means `PATH`. Which it means is found out when it
-    /// runs, so that both readings have to be allowed: a rule for one path is not evaded by the other.
+    /// The implied calls if `gsv:workspace/PATH` means `PATH`. Which one it means is only known
+    /// when it runs, so both must be allowed: otherwise one spelling could evade a rule for the
+    /// other.
     fn other_reading(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
         let mut other = arguments.clone();
         let mut all = Vec::new();
-        for (name, way) in [("source", Way::Reading), ("destination", Way::Writing)] {
+        for (name, direction) in [
+            ("source", Direction::Reading),
+            ("destination", Direction::Writing),
+        ] {
             let end = arguments.get(name).and_then(Value::as_str);
             let end = end.and_then(|end| TransferEnd::parse(name, end).ok());
             if let Some(below) = end.and_then(|end| end.without_workspace()) {
                 other[name] = json!(below.to_string());
-                all.extend(self.implied(&below, way, catalogue));
+                all.extend(self.implied(&below, direction, catalogue));
             }
         }
         if !all.is_empty()
@@ -144,20 +154,20 @@ impl Transfer {
         all
     }
 
-    /// The call that reading or writing one end amounts to.
-    fn implied(&self, end: &TransferEnd, way: Way, catalogue: &Catalogue) -> Option<Implied> {
-        let (names, path): (Vec<String>, &str) = match (end, way) {
-            (TransferEnd::Workspace { path }, Way::Reading) => {
+    /// The call that reading or writing one endpoint implies.
+    fn implied(&self, end: &TransferEnd, direction: Direction, catalogue: &Catalogue) -> Option<Implied> {
+        let (names, path): (Vec<String>, &str) = match (end, direction) {
+            (TransferEnd::Workspace { path }, Direction::Reading) => {
                 (vec!["gsv__ReadFile".to_owned()], path)
             }
-            (TransferEnd::Workspace { path }, Way::Writing) => {
+            (TransferEnd::Workspace { path }, Direction::Writing) => {
                 (vec!["gsv__WriteFile".to_owned()], path)
             }
-            (TransferEnd::Node { id, path }, way) => {
+            (TransferEnd::Node { id, path }, direction) => {
                 let node = self.nodes.find(id.as_str()).ok()?; // said when it runs
-                let names = match way {
-                    Way::Reading => node.readers(),
-                    Way::Writing => node.writers(),
+                let names = match direction {
+                    Direction::Reading => node.readers(),
+                    Direction::Writing => node.writers(),
                 };
                 (names.to_vec(), path)
             }
@@ -170,27 +180,27 @@ impl Transfer {
         Some(Implied { tool, arguments })
     }
 
-    /// Whether a node shares files in that direction at all.
-    fn shares(&self, end: &TransferEnd, way: Way) -> Result<(), ToolError> {
+    /// Whether a node shares files in that direction.
+    fn shares(&self, end: &TransferEnd, direction: Direction) -> Result<(), ToolError> {
         let TransferEnd::Node { id, .. } = end else {
             return Ok(());
         };
         let node = self.nodes.find(id.as_str())?;
-        let (tools, done) = match way {
-            Way::Reading => (node.readers(), "read"),
-            Way::Writing => (node.writers(), "written"),
+        let (tools, done) = match direction {
+            Direction::Reading => (node.readers(), "read"),
+            Direction::Writing => (node.writers(), "written"),
         };
         if !tools.is_empty() {
             return Ok(());
         }
-        let message = format!("node {id} does not let its files be {done}");
+        let message = format!("node {id} does not allow its files to be {done}");
         Err(ToolError::new(ErrorCode::Forbidden, message))
     }
 }
 
-/// What is done to the file of an end.
+/// Direction of a transfer at one endpoint.
 #[derive(Clone, Copy)]
-enum Way {
+enum Direction {
     Reading,
     Writing,
 }

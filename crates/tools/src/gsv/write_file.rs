@@ -18,11 +18,11 @@ pub struct Params {
     content: String,
 }
 
-/// What was written.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The path as it was asked for.
+    /// The requested path.
     path: String,
     /// The size in bytes.
     size: u64,

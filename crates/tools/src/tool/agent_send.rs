@@ -6,9 +6,9 @@ use manyhands_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ground::{MindGround, asker};
+use crate::ground::{AgentToolDeps, caller_origin};
 
-/// The longest message, in bytes.
+/// Longest message, in bytes.
 const MAX_BYTES: usize = 100 * 1024;
 
 /// Send a message to another agent. It waits on disk until it is in the other's main session, where it stands as data from
@@ -27,7 +27,7 @@ pub struct Params {
     message: String,
 }
 
-/// That it was taken.
+/// Confirmation.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
@@ -38,7 +38,7 @@ pub struct Output {
     target_agent_id: AgentId,
 }
 
-pub(super) struct AgentSend(pub(super) MindGround);
+pub(super) struct AgentSend(pub(super) AgentToolDeps);
 
 impl TypedTool for AgentSend {
     type Params = Params;
@@ -54,14 +54,14 @@ impl TypedTool for AgentSend {
         let own = &context.agent;
         if params.agent_id != own.as_str() {
             let message =
-                format!("agentId must be your own, {own}: nobody sends in another's name");
+                format!("agentId must be your own, {own}: you cannot send as another agent");
             return Err(ToolError::new(ErrorCode::Forbidden, message));
         }
         if params.message.len() > MAX_BYTES {
             let size = params.message.len();
-            let message = format!("the message has {size} bytes, and may have {MAX_BYTES}");
+            let message = format!("the message has {size} bytes; the limit is {MAX_BYTES}");
             return Err(ToolError::new(ErrorCode::TooLarge, message)
-                .hint("write it to a file and send where that is"));
+                .hint("write it to a file and send its path"));
         }
         let target: AgentId =
             params
@@ -71,10 +71,13 @@ impl TypedTool for AgentSend {
                     ToolError::parameter("targetAgentId", e.to_string())
                 })?;
         if target == *own {
-            return Err(ToolError::parameter("targetAgentId", "is yourself"));
+            return Err(ToolError::parameter(
+                "targetAgentId",
+                "must be another agent",
+            ));
         }
         self.0.minds()?.agent(&target)?;
-        let origin = asker(context);
+        let origin = caller_origin(context);
         let post = &self.0.post;
         post.send(&origin, own.clone(), target.clone(), params.message)
             .await?;

@@ -18,24 +18,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::ground::{MindGround, principal};
+use crate::ground::{AgentToolDeps, principal};
 
-/// How deep agents that agents made may stand.
+/// Deepest level of spawned agents.
 const MAX_DEPTH: u32 = 5;
-/// How many living children an agent may have.
+/// Active children per agent.
 const MAX_CHILDREN: usize = 20;
-/// How many agents that agents made there may be in all.
+/// Spawned agents in total.
 const MAX_AGENTS: usize = 10_000;
-/// Where templates are, in a workspace and beside the workspaces.
+/// Folder of templates, in a workspace and in the shared blobs.
 const FOLDER: &str = "templates";
-/// How long its first answer may take.
+/// Time limit of the first reply.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
-/// Make an agent from a template, give it a first message, and wait for its answer. A template is a file:
-/// `templates/NAME.md` of your workspace, else of the folder `blobs/templates/` of the gateway, else one that is part of the program
-/// (coder, researcher, reviewer). Front matter (model, thinking, tools) and what the agent is told stand in it. The agent stays, with a
-/// workspace and a main session of its own; it has at most the tools you have, and what it spends is yours. Agents that agents
-/// made stand at most 5 deep, and each has at most 20 children to whom somebody spoke within a day.
+/// Create an agent from a template, give it a first message, and wait for its reply. A template is a file:
+/// `templates/NAME.md` of your workspace, else of the gateway's folder `blobs/templates/`, else one built into the program
+/// (coder, researcher, reviewer). It contains front matter (model, thinking, tools) and the agent's instructions. The agent
+/// persists, with its own workspace and main session; it has at most the tools you have, and its spending counts as yours.
+/// Spawned agents may be nested 5 deep, and each may have at most 20 child agents that were active within a day.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
@@ -62,14 +62,15 @@ pub struct Output {
     depth: u32,
 }
 
-pub(super) struct AgentSpawn(pub(super) MindGround);
+pub(super) struct AgentSpawn(pub(super) AgentToolDeps);
 
 impl TypedTool for AgentSpawn {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        // What the agent does is judged call by call; this asks models and keeps records.
+        // The agent's calls are judged one by one; spawning it only calls models and stores
+        // records.
         super::spec("tool::agent_spawn")
             .effects(Effects::READS.and(Effects::WRITES).and(Effects::LEAVES))
             .runs_on(RunsOn::Gateway)
@@ -81,6 +82,7 @@ impl TypedTool for AgentSpawn {
         let minds = self.0.minds()?;
         let child = self.make(minds, &params, context).await?;
         let key = SessionKey::main(&child.id);
+        // Stops the child's turn when this call ends for any reason.
         let _leash = minds.leash(&key);
         let input = Input::text(params.message);
         let mut asked = minds.ask(&key, input, &principal(context)).await?;
@@ -88,7 +90,7 @@ impl TypedTool for AgentSpawn {
         let answer = tokio::select! {
             answer = asked.answer(&mut ignore) => answer?,
             () = context.cancel.cancelled() => {
-                let message = format!("{} was stopped with its caller", child.id);
+                let message = format!("{} was stopped because its caller was", child.id);
                 return Err(ToolError::new(ErrorCode::Cancelled, message));
             }
         };
@@ -99,10 +101,11 @@ impl TypedTool for AgentSpawn {
                     response,
                     depth: child.depth,
                 };
+                // The reply may repeat untrusted text the child has read.
                 return Ok(Outcome::of(&output)?.tainted_by(answer.tainted));
             }
-            TurnOutcome::Failed(error) => format!("{} gave no answer: {error}", child.id),
-            TurnOutcome::Stopped => format!("{} gave no answer: somebody stopped it", child.id),
+            TurnOutcome::Failed(error) => format!("{} did not reply: {error}", child.id),
+            TurnOutcome::Stopped => format!("{} did not reply: it was stopped", child.id),
         };
         Err(ToolError {
             details: Some(json!({ "agentId": child.id, "depth": child.depth })),
@@ -112,7 +115,7 @@ impl TypedTool for AgentSpawn {
 }
 
 impl AgentSpawn {
-    /// The new agent, on record when this returns.
+    /// Creates the agent; on disk when this returns.
     async fn make(
         &self,
         minds: &Minds,
@@ -121,13 +124,13 @@ impl AgentSpawn {
     ) -> Result<Child, ToolError> {
         let spawned_agents = &self.0.post.spawned_agents;
         let parent = self.parent(params.parent_id.as_deref(), context)?;
+        // Depth counts from the configured agent, so a chain of spawned agents cannot evade it.
         let (above, root) = spawned_agents.place(&parent);
         let depth = above + 1;
         if depth > MAX_DEPTH {
-            let message =
-                format!("{parent} stands {above} deep already, and deeper none may stand");
+            let message = format!("{parent} is at depth {above}, the deepest level allowed");
             return Err(ToolError::new(ErrorCode::Forbidden, message)
-                .hint("do it yourself, or say in your answer what is left to do"));
+                .hint("do it yourself, or report in your answer what remains to be done"));
         }
         let (template, taint) = self.template(&params.template, context).await?;
         let author = Author::of(context).copying(&taint);
@@ -137,20 +140,23 @@ impl AgentSpawn {
             tools,
             prompt,
         } = template;
+        // At most the caller's own tools: spawning must not widen rights.
         let tools = minds.tools_for_child(&parent, &tools, context).await?;
+        // Serializes creation: two calls at once could both pass the limits below.
         let _making = spawned_agents.making().await;
         let now = self.0.post.clock.now();
         if spawned_agents.living(minds, &parent, now).await >= MAX_CHILDREN {
-            let message = format!("{parent} has {MAX_CHILDREN} living children already");
+            let message = format!("{parent} already has {MAX_CHILDREN} active child agents");
             return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
-                .hint("send one of them a message instead; one to whom nobody spoke for a day no longer counts"));
+                .hint("send one of them a message instead; agents idle for a day do not count"));
         }
         if spawned_agents.names().len() >= MAX_AGENTS {
-            let message = format!("agents made {MAX_AGENTS} agents already");
+            let message = format!("the limit of {MAX_AGENTS} spawned agents is reached");
             return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
                 .hint("the owner can remove old ones from blobs/kin and restart the gateway"));
         }
         let of_parent = minds.agent(&parent)?;
+        // Random, so that names of removed agents and their archives are not reused.
         let [a, b, c, d] = self.0.ids.random::<4>();
         let id = format!("{}-{a:02x}{b:02x}{c:02x}{d:02x}", params.template);
         let child = Child {
@@ -169,6 +175,7 @@ impl AgentSpawn {
         };
         let unsaved =
             |error: StoreError| ToolError::from(error).context("failed to store the agent");
+        // The author is recorded first: after a crash in between, the agent must not appear trusted.
         spawned_agents
             .mark(&child.id, &author, now)
             .await
@@ -177,7 +184,7 @@ impl AgentSpawn {
         Ok(child)
     }
 
-    /// Whose child it is to be: the caller's, or that of an agent it made.
+    /// The parent: the caller, or an agent it spawned.
     fn parent(&self, named: Option<&str>, context: &CallContext) -> Result<AgentId, ToolError> {
         let own = &context.agent;
         let Some(named) = named else {
@@ -190,7 +197,7 @@ impl AgentSpawn {
             return Ok(parent);
         }
         let message = format!(
-            "parentId must be your own, {own}, or an agent that you made: {parent} is neither"
+            "parentId must be your own, {own}, or an agent you spawned: {parent} is neither"
         );
         Err(ToolError::new(ErrorCode::Forbidden, message))
     }
@@ -215,10 +222,10 @@ impl AgentSpawn {
         let Some(text) = text.or_else(|| built_in.map(|(_, text)| (*text).to_owned())) else {
             let there = self.names(&context.agent).await;
             return Err(ToolError::not_found(format!(
-                "there is no template {name}; there are {}",
+                "no template {name}; available: {}",
                 there.into_iter().collect::<Vec<_>>().join(", ")
             ))
-            .hint(format!("write {path} with gsv__WriteFile to make one")));
+            .hint(format!("create one by writing {path} with gsv__WriteFile")));
         };
         let parsed = template::parse(&text).map_err(|why| {
             ToolError::new(
@@ -229,7 +236,7 @@ impl AgentSpawn {
         Ok((parsed, taint))
     }
 
-    /// A file that all agents share.
+    /// A file shared by all agents.
     async fn shared(&self, path: &str) -> Result<Option<String>, ToolError> {
         let failed =
             |error: object_store::Error| ToolError::from(StoreError::from(error)).context(path);
@@ -244,7 +251,7 @@ impl AgentSpawn {
         }
     }
 
-    /// The templates there are.
+    /// The available templates.
     async fn names(&self, agent: &AgentId) -> BTreeSet<String> {
         let mut files: Vec<String> = Vec::new();
         if let Ok(WorkspaceEntry::Directory { files: own, .. }) =

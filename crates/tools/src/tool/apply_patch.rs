@@ -24,7 +24,7 @@ pub struct Params {
     patch: String,
 }
 
-/// What was patched.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true: a patch that does not apply is an error.
@@ -37,14 +37,14 @@ pub struct Output {
 
 #[derive(Serialize, JsonSchema)]
 struct Patched {
-    /// The absolute path, the new one if it was renamed.
+    /// Absolute path, the new one if it was renamed.
     path: String,
-    /// Where it was renamed or copied from.
+    /// Original path of a renamed or copied file.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// What was done: modified, created, deleted, renamed or copied.
+    /// Change: modified, created, deleted, renamed or copied.
     action: &'static str,
-    /// Where its hunks went.
+    /// Where its hunks were applied.
     hunks: Vec<Hunk>,
 }
 
@@ -52,7 +52,7 @@ struct Patched {
 struct Hunk {
     /// The line it was applied at.
     line: usize,
-    /// How far that is from where it said.
+    /// Distance from the line it named.
     offset: isize,
 }
 
@@ -144,7 +144,7 @@ fn refusal(error: &ApplyError) -> ToolError {
     let failure = ToolError::new(code, error.to_string());
     match error {
         ApplyError::Hunk { .. } => {
-            failure.hint("nothing was changed; read the file again and make the patch anew")
+            failure.hint("nothing was changed; read the file again and create a new patch")
         }
         _ => failure,
     }

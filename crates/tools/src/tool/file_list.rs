@@ -19,37 +19,37 @@ pub struct Params {
     recursive: Option<bool>,
 }
 
-/// What is in the directory.
+/// Contents of a directory.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The absolute path of the directory.
     path: String,
     /// Its entries.
-    entries: Vec<Listed>,
-    /// There when more entries exist than are listed.
+    entries: Vec<ListedEntry>,
+    /// Present if there are more entries than listed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// How many entries there are, when not all are listed.
+    /// Number of entries, if not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
     /// True if there are more: counting stops at 250,000.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     total_is_minimum: bool,
-    /// How many things were left out: pipes, sockets, links that lead outside or nowhere.
+    /// Entries left out: pipes, sockets, and links that lead outside or nowhere.
     #[serde(skip_serializing_if = "is_zero")]
     skipped: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Listed {
-    /// The name; with `recursive` the way from the directory.
+struct ListedEntry {
+    /// Name; with `recursive` the path from the directory.
     name: String,
-    /// What it is.
+    /// Type.
     r#type: Type,
     /// Its size in bytes; 0 for a directory.
     size: u64,
-    /// When it last changed, RFC 3339.
+    /// When it was last changed, RFC 3339.
     modified: String,
 }
 
@@ -65,7 +65,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl From<ListedEntry> for Listed {
+impl From<ListedEntry> for ListedEntry {
     fn from(entry: ListedEntry) -> Self {
         Self {
             name: entry.name,
@@ -109,7 +109,7 @@ impl TypedTool for FileList {
                 .map_err(|e| jail_failure(&e, &path))?;
             Outcome::of(&Output {
                 path,
-                entries: listing.entries.into_iter().map(Listed::from).collect(),
+                entries: listing.entries.into_iter().map(ListedEntry::from).collect(),
                 truncated: listing.truncated,
                 total: listing.truncated.then_some(listing.total.min(MAX_COUNTED)),
                 total_is_minimum: listing.total > MAX_COUNTED,

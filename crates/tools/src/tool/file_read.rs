@@ -28,7 +28,7 @@ pub struct Output {
     path: String,
     /// The size of the whole file in bytes.
     size: u64,
-    /// There when `content` is only the beginning.
+    /// Present if `content` is only the beginning.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
 }

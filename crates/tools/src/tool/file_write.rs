@@ -18,7 +18,7 @@ pub struct Params {
     content: String,
 }
 
-/// What was written.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true: a failed write is an error.

@@ -1,5 +1,5 @@
-//! The guarded core tools, `tool::*`: one file each. They work in the workspace folder of
-//! this machine, which `workspace_root` names.
+//! The guarded core tools, `tool::*`, one file each. They work in the workspace folder of this
+//! machine, set by `workspace_root`.
 
 mod agent_send;
 mod agent_spawn;
@@ -18,10 +18,15 @@ use manyhands_core::{RunsOn, Tool, ToolSpec, Typed};
 use manyhands_host::machine::Host;
 use manyhands_host::web::Web;
 
-use super::ground::MindGround;
+use super::ground::AgentToolDeps;
 
-/// Every tool of the family that is switched on.
-pub fn tools(switches: &Tools, host: &Host, web: &Web, minds: &MindGround) -> Vec<Arc<dyn Tool>> {
+/// Builds the enabled tools.
+pub fn tools(
+    switches: &Tools,
+    host: &Host,
+    web: &Web,
+    minds: &AgentToolDeps,
+) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if switches.file_read.enabled {
         tools.push(Arc::new(Typed::new(file_read::FileRead(host.clone()))));

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::ceiling::{Ceilings, Lowered};
 
-/// The most of each stream that a result shows.
+/// Bytes of each stream shown in a result.
 const MAX_STDOUT: usize = 100_000;
 const MAX_STDERR: usize = 50_000;
 
-/// The variables a program sees, where the gateway has them, beside a `HOME` of its own.
+/// Variables passed to a program if the gateway has them, besides a private `HOME`.
 const ENVIRONMENT: [&str; 4] = ["USER", "LANG", "TERM", "NODE_ENV"];
 
 /// Run a program in the workspace folder: a name from the allowed ones and its exact arguments, no shell between. It can
@@ -34,39 +34,39 @@ pub struct Params {
     timeout: Option<u64>,
 }
 
-/// How it went.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The exit code: 0 for success, 124 when the time was up, 128 and the number for a signal.
+    /// Exit code: 0 for success, 124 after a timeout, 128 plus the number for a signal.
     exit_code: i32,
     /// The signal that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     signal: Option<String>,
-    /// There when it was stopped because its time was up.
+    /// Present if it was stopped by the timeout.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     timed_out: bool,
-    /// There when a stream is not shown whole.
+    /// Present if a stream is not shown in full.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// How many bytes of output there were, when not all are shown.
+    /// Bytes of standard output, if not all are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     stdout_size: Option<u64>,
-    /// How many bytes of errors there were, when not all are shown.
+    /// Bytes of standard error, if not all are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_size: Option<u64>,
-    /// The artifact that holds all of standard output.
+    /// Artifact with the full standard output.
     #[serde(skip_serializing_if = "Option::is_none")]
     stdout_artifact_id: Option<String>,
-    /// The artifact that holds all of standard error.
+    /// Artifact with the full standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_artifact_id: Option<String>,
-    /// Requested values that a limit lowered.
+    /// Requested values lowered to a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lowered: Vec<Lowered>,
-    /// Standard output; of more than 100 KB the beginning and the end.
+    /// Standard output; beyond 100 KB only its beginning and end.
     stdout: String,
-    /// Standard error; of more than 50 KB the beginning and the end.
+    /// Standard error; beyond 50 KB only its beginning and end.
     stderr: String,
 }
 
@@ -97,13 +97,16 @@ impl TypedTool for ShellExec {
             let message = format!("{name:?} is not an allowed program");
             return Err(
                 ToolError::new(ErrorCode::Forbidden, format!("argv.0: {message}")).hint(format!(
-                    "allowed are {}",
+                    "allowed: {}",
                     settings.tools.shell_exec.allow.join(", ")
                 )),
             );
         }
         if args.iter().any(|arg| arg.contains('\0')) {
-            return Err(ToolError::parameter("argv", "holds a NUL character"));
+            return Err(ToolError::parameter(
+                "argv",
+                "must not contain a NUL character",
+            ));
         }
         let program = find_program(name, SEARCH_PATH).map_err(|e| {
             ToolError::new(ErrorCode::Unavailable, format!("argv.0: {name} {e}"))

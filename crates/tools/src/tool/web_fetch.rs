@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ceiling::{Ceilings, Lowered};
 
-/// The most text that a result shows.
+/// Bytes of text shown in a result.
 const MAX_CONTENT: usize = 100_000;
 
 /// Fetch a page of the web and read it: HTML becomes readable text with its title and links, other text stays as it is.
@@ -30,24 +30,24 @@ pub struct Params {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// Where it came from, after redirects.
+    /// Final URL, after redirects.
     url: String,
     /// HTTP status code.
     status: u16,
     /// Response content type.
     content_type: String,
-    /// Whether something is missing from the content.
+    /// Whether part of the content is missing.
     truncated: bool,
-    /// How large the whole is, where that is known.
+    /// Full size, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     full_size: Option<u64>,
-    /// The title of the page.
+    /// Title of the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The artifact that holds all of the text, when not all is shown.
+    /// Artifact with the full text, if not all is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     artifact_id: Option<String>,
-    /// Requested values that a limit lowered.
+    /// Requested values lowered to a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lowered: Vec<Lowered>,
     /// The content, at most 100 KB.

@@ -25,14 +25,14 @@ pub struct Params {
     max_results: Option<u32>,
 }
 
-/// What was found.
+/// Search results.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Results, best first.
     results: Vec<SearchHit>,
     /// The provider that served the results.
     provider: String,
-    /// Requested values that a limit lowered.
+    /// Requested values lowered to a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lowered: Vec<Lowered>,
 }

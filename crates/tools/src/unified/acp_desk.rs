@@ -1,5 +1,5 @@
-//! What an agent of `acp.agents` asks of this house, and how it is answered: files through the jail,
-//! commands in the sandbox, questions along the path.
+//! Requests of an agent in `acp.agents` and their answers: files through the jail, commands in the
+//! sandbox, permissions through the call path.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -27,36 +27,36 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::command;
 use super::spawn::Observe;
-use crate::ground::MindGround;
+use crate::ground::AgentToolDeps;
 
-/// The largest file that is read or written for an agent.
+/// Largest file read or written for an agent.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
-/// How much of a terminal's output is kept, unless the agent wants less.
+/// Terminal output kept, unless the agent asks for less.
 const MAX_SCREEN: usize = 1024 * 1024;
-/// How much of an agent's errors is kept.
+/// Bytes of an agent's standard error kept.
 const MAX_WORDS: usize = 4 * 1024;
-/// How long pipes may stay open after a command is gone.
+/// How long pipes may stay open after a command has ended.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
-/// Who answers one agent.
-pub(super) struct AcpDesk {
+/// Answers the requests of one agent.
+pub(super) struct AcpHandler {
     name: String,
     permissions: AcpPermissions,
     place: ResolvedPath,
     host: Host,
-    minds: MindGround,
+    minds: AgentToolDeps,
     observe: Observe,
     context: CallContext,
     cancel: CancellationToken,
     told: Arc<AtomicU64>,
 }
 
-impl AcpDesk {
+impl AcpHandler {
     pub(super) fn new(
         name: &str,
         agent: &AcpAgent,
         place: ResolvedPath,
-        (host, minds): (Host, MindGround),
+        (host, minds): (Host, AgentToolDeps),
         observe: Observe,
         (context, cancel): (CallContext, CancellationToken),
     ) -> Self {
@@ -73,12 +73,12 @@ impl AcpDesk {
         }
     }
 
-    /// Tells whoever made the call.
+    /// Reports progress to the caller.
     pub(super) fn tell(&self, message: String) {
         tell(&self.context, &self.told, message);
     }
 
-    /// Asks the owner's rules, and the owner where they say so.
+    /// Applies the owner's rules, and asks the owner if they say so.
     async fn permitted(&self, question: &PermissionRequest) -> Result<(), ToolError> {
         let arguments = json!({
             "agent": self.name,
@@ -89,9 +89,10 @@ impl AcpDesk {
         let minutes = self.host.settings().limits.approval_minutes;
         let mut request = CallRequest::new("acp_permit", arguments, self.context.caller.clone());
         request.agent = self.context.agent.clone();
+        // The agent waits as long as an approval is valid; the deadline of `acp_spawn` bounds it.
         request.approval_wait = Duration::from_secs(u64::from(minutes) * 60);
         request.lineage = self.context.lineage.clone();
-        // What the agent asks is text from outside, unless its owner vouches for it.
+        // The agent's request is untrusted text, unless the owner vouches for the agent.
         request.taint = match self.permissions {
             AcpPermissions::Allow => self.context.taint.clone(),
             AcpPermissions::Ask | AcpPermissions::Deny => {
@@ -99,7 +100,7 @@ impl AcpDesk {
                 self.context.taint.clone().or(&agent)
             }
         };
-        request.witness = Some(Arc::new(Crier {
+        request.witness = Some(Arc::new(ApprovalNotice {
             context: self.context.clone(),
             told: self.told.clone(),
             about: format!(
@@ -114,6 +115,7 @@ impl AcpDesk {
     /// A file below the agent's folder.
     fn file(&self, path: PathBuf) -> Result<ResolvedPath, String> {
         let root = &self.place.root;
+        // Resolved beneath the folder's handle, so links cannot lead outside.
         let path = root.locate(&path.to_string_lossy());
         Ok(ResolvedPath {
             root: root.clone(),
@@ -130,19 +132,19 @@ fn tell(context: &CallContext, told: &AtomicU64, message: String) {
     });
 }
 
-/// Tells that a question waits, and where it is answered.
+/// Reports that an approval is pending, and how to give it.
 #[derive(Debug)]
-struct Crier {
+struct ApprovalNotice {
     context: CallContext,
     told: Arc<AtomicU64>,
     about: String,
 }
 
 #[async_trait]
-impl Witness for Crier {
+impl Witness for ApprovalNotice {
     async fn waits(&self, approval: ApprovalId) {
         let message = format!(
-            "{}; `manyhands approvals approve {approval}` lets it",
+            "{}; allow it with `manyhands approvals approve {approval}`",
             self.about
         );
         tell(&self.context, &self.told, message);
@@ -154,7 +156,7 @@ impl Witness for Crier {
 }
 
 #[async_trait]
-impl AgentHost for AcpDesk {
+impl AgentHost for AcpHandler {
     fn on_event(&self, event: AgentEvent) {
         let what = match event {
             AgentEvent::ToolStarted { title, kind, input } => TurnEvent::ToolStarted {
@@ -184,7 +186,7 @@ impl AgentHost for AcpDesk {
 
     async fn request_permission(&self, question: PermissionRequest) -> Permission {
         if self.permissions == AcpPermissions::Deny {
-            self.tell(format!("refused, as acp.agents says: {}", question.title));
+            self.tell(format!("denied by acp.agents: {}", question.title));
             return Permission::Deny;
         }
         match self.permitted(&question).await {
@@ -193,7 +195,7 @@ impl AgentHost for AcpDesk {
                 Permission::Allow
             }
             Err(error) => {
-                self.tell(format!("refused: {}: {}", question.title, error.message));
+                self.tell(format!("denied: {}: {}", question.title, error.message));
                 Permission::Deny
             }
         }
@@ -206,17 +208,16 @@ impl AgentHost for AcpDesk {
             text.map_err(|e| file_failure(&e, &place.shown()))
         });
         let file = read.await.map_err(|e| e.message)?;
+        // A truncated file would be written back truncated after an edit.
         match file.truncated {
-            true => Err(format!("files of more than {MAX_FILE} bytes are not read")),
+            true => Err(format!("cannot read files larger than {MAX_FILE} bytes")),
             false => Ok(file.text),
         }
     }
 
     async fn write(&self, path: PathBuf, content: String) -> Result<(), String> {
         if content.len() as u64 > MAX_FILE {
-            return Err(format!(
-                "files of more than {MAX_FILE} bytes are not written"
-            ));
+            return Err(format!("cannot write files larger than {MAX_FILE} bytes"));
         }
         let place = self.file(path)?;
         let write = blocking(move || {
@@ -239,6 +240,7 @@ impl AgentHost for AcpDesk {
         let setting = "tools.bash.deny_paths";
         let whole = std::iter::once(&line.command).chain(&line.args);
         let whole: Vec<&str> = whole.map(String::as_str).collect();
+        // The same checks as for `bash`, over the whole command line.
         command::check(
             &whole.join(" "),
             &settings.deny_paths,
@@ -260,11 +262,12 @@ impl AgentHost for AcpDesk {
         if line.args.is_empty() {
             args.push(self.host.expand_aliases(&line.command, Syntax::Bash).into());
         } else {
-            // A program and its arguments, exactly.
+            // A program with its exact arguments, without word splitting.
             args.push("\"$0\" \"$@\"".into());
             args.push(line.command.into());
             args.extend(line.args.into_iter().map(Into::into));
         }
+        // Only variables the owner passes on, so that the gateway's secrets stay out.
         let mut env = command::environment(&self.host, &settings.injected_env_vars);
         env.insert("PATH".to_owned(), SEARCH_PATH.to_owned());
         env.extend(variables(line.env)?);
@@ -281,6 +284,7 @@ impl AgentHost for AcpDesk {
             readable: Vec::new(),
             network: self.context.network,
             timeout: super::acp_spawn::DEADLINE,
+            // Output is streamed into a bounded buffer; the supervisor keeps none.
             max_stdout: 0,
             max_stderr: 0,
             max_kept: 0,
@@ -291,40 +295,41 @@ impl AgentHost for AcpDesk {
             home: None,
             sandbox: Some(SandboxLimits::default()),
         };
+        // A child token: the command ends with the agent, and can be stopped alone.
         let stop = self.cancel.child_token();
         let started = self.host.start(&job, terms, &stop).map_err(|e| e.message)?;
-        Ok(Shell::of(started, kept, stop))
+        Ok(RunningCommand::of(started, kept, stop))
     }
 }
 
-/// Variables that can be set; those of the house are its own.
+/// Rejects environment variables that no program could be given.
 fn variables(named: Vec<(String, String)>) -> Result<BTreeMap<String, String>, String> {
     let legal = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
     match named
         .iter()
         .find(|(name, value)| !legal(name) || value.contains('\0'))
     {
-        Some((name, _)) => Err(format!("{name:?} cannot be set")),
+        Some((name, _)) => Err(format!("the variable {name:?} must not be set")),
         None => Ok(named.into_iter().collect()),
     }
 }
 
-/// A command that runs for an agent. Dropped, it is stopped.
-struct Shell {
-    shown: Arc<Mutex<Ring>>,
+/// A command running for an agent. Dropping it stops the command.
+struct RunningCommand {
+    shown: Arc<Mutex<TailBuffer>>,
     exited: watch::Receiver<Option<ExitStatus>>,
     stop: CancellationToken,
     _stop_on_drop: DropGuard,
 }
 
-impl Shell {
+impl RunningCommand {
     fn of(mut started: Started, kept: usize, stop: CancellationToken) -> Arc<dyn Terminal> {
-        let shown = Arc::new(Mutex::new(Ring::new(kept)));
+        let shown = Arc::new(Mutex::new(TailBuffer::new(kept)));
         let (tell, exited) = watch::channel(None);
         let (out, err) = (started.running.stdout.take(), started.running.stderr.take());
-        let ring = shown.clone();
+        let tail = shown.clone();
         tokio::spawn(async move {
-            let drained = async { tokio::join!(fill(out, &ring), fill(err, &ring)) };
+            let drained = async { tokio::join!(fill(out, &tail), fill(err, &tail)) };
             let mut drained = std::pin::pin!(drained);
             let early = tokio::select! {
                 ended = started.running.wait() => Some(ended),
@@ -342,7 +347,7 @@ impl Shell {
                 Ok((Exit::Signal(name), _)) => ExitStatus::Signal(name),
                 Err(lost) => ExitStatus::Signal(lost.to_string()),
             };
-            let _ = tell.send(Some(how)); // nobody may be looking any more
+            let _ = tell.send(Some(how)); // the receiver may be gone
         });
         Arc::new(Self {
             shown,
@@ -354,14 +359,14 @@ impl Shell {
 }
 
 #[async_trait]
-impl Terminal for Shell {
+impl Terminal for RunningCommand {
     fn output(&self) -> TerminalOutput {
-        // The end first: what was written before it is then all there.
+        // The exit status is read first: output written before it is then complete.
         let exited = self.exited.borrow().clone();
-        let ring = self.shown.lock().expect("no panic while held");
+        let tail = self.shown.lock().expect("no panic while held");
         TerminalOutput {
-            text: ring.text(),
-            cut: ring.cut,
+            text: tail.text(),
+            cut: tail.cut,
             exited,
         }
     }
@@ -378,14 +383,14 @@ impl Terminal for Shell {
     }
 }
 
-/// The end of what was written, so much of it.
-struct Ring {
+/// The end of the output, up to a limit.
+struct TailBuffer {
     bytes: VecDeque<u8>,
     kept: usize,
     cut: bool,
 }
 
-impl Ring {
+impl TailBuffer {
     fn new(kept: usize) -> Self {
         Self {
             bytes: VecDeque::new(),
@@ -405,7 +410,7 @@ impl Ring {
         self.bytes.extend(bytes);
     }
 
-    /// The text; a character that was cut in two is left out.
+    /// The text, without a character cut in two.
     fn text(&self) -> String {
         let (first, second) = self.bytes.as_slices();
         let mut all = [first, second].concat();
@@ -418,22 +423,22 @@ impl Ring {
     }
 }
 
-async fn fill(stream: Option<impl AsyncRead + Unpin>, ring: &Mutex<Ring>) {
+async fn fill(stream: Option<impl AsyncRead + Unpin>, tail: &Mutex<TailBuffer>) {
     let Some(mut stream) = stream else { return };
     let mut chunk = vec![0; 16 * 1024];
     while let Ok(read @ 1..) = stream.read(&mut chunk).await {
-        ring.lock()
+        tail.lock()
             .expect("no panic while held")
             .push(&chunk[..read]);
     }
 }
 
-/// The end of what an agent wrote to its standard error.
-pub(super) async fn last_words(stream: Option<impl AsyncRead + Unpin>) -> String {
-    let ring = Mutex::new(Ring::new(MAX_WORDS));
-    fill(stream, &ring).await;
-    let ring = ring.into_inner().expect("no panic while held");
-    ring.text()
+/// The end of an agent's standard error.
+pub(super) async fn last_log_lines(stream: Option<impl AsyncRead + Unpin>) -> String {
+    let tail = Mutex::new(TailBuffer::new(MAX_WORDS));
+    fill(stream, &tail).await;
+    let tail = tail.into_inner().expect("no panic while held");
+    tail.text()
 }
 
 #[cfg(test)]
@@ -442,16 +447,16 @@ mod tests {
 
     #[test]
     fn a_ring_keeps_the_end_between_characters() {
-        let mut ring = Ring::new(5);
-        ring.push(b"abc");
-        assert_eq!((ring.text().as_str(), ring.cut), ("abc", false));
-        ring.push("dü".as_bytes());
-        assert_eq!((ring.text().as_str(), ring.cut), ("bcdü", true));
-        ring.push(b"1234");
-        assert_eq!(ring.text(), "1234", "half of a character is no character");
-        ring.push(&[b'x'; 100]);
-        assert_eq!(ring.text(), "xxxxx");
-        let mut none = Ring::new(0);
+        let mut tail = TailBuffer::new(5);
+        tail.push(b"abc");
+        assert_eq!((tail.text().as_str(), tail.cut), ("abc", false));
+        tail.push("dü".as_bytes());
+        assert_eq!((tail.text().as_str(), tail.cut), ("bcdü", true));
+        tail.push(b"1234");
+        assert_eq!(tail.text(), "1234", "half of a character is no character");
+        tail.push(&[b'x'; 100]);
+        assert_eq!(tail.text(), "xxxxx");
+        let mut none = TailBuffer::new(0);
         none.push(b"x");
         assert_eq!((none.text().as_str(), none.cut), ("", false));
     }

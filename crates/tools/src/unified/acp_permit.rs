@@ -12,29 +12,30 @@ use serde_json::Value;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Which agent asks.
+    /// The requesting agent.
     agent: String,
     /// What it wants to do, in its own words.
     title: String,
-    /// What kind of thing that is: `read`, `edit`, `delete`, `move`, `search`, `execute`, `think`, `fetch`, `switch_mode` or `other`.
+    /// Kind of action: `read`, `edit`, `delete`, `move`, `search`, `execute`, `think`, `fetch`,
+    /// `switch_mode` or `other`.
     kind: String,
-    /// With which arguments, as it says.
+    /// Arguments, as stated by the agent.
     #[serde(default)]
     input: Value,
 }
 
-/// The answer.
+/// A granted permission.
 #[derive(Serialize, JsonSchema)]
 pub struct Permitted {
-    /// Always true: a no is an error.
+    /// Always true: a denial is an error.
     allowed: bool,
-    /// Which agent may.
+    /// The agent.
     agent: String,
     /// What it may do.
     title: String,
-    /// What kind of thing that is.
+    /// Kind of action.
     kind: String,
-    /// With which arguments.
+    /// Arguments.
     input: Value,
 }
 
@@ -45,7 +46,7 @@ impl TypedTool for AcpPermit {
     type Output = Permitted;
 
     fn spec(&self) -> ToolSpec {
-        // What is allowed runs elsewhere, and rules are to see it as what it is.
+        // The action runs elsewhere, and rules should see its real effects.
         super::spec("acp_permit")
             .effects(Effects::WRITES.and(Effects::RUNS))
             .group(Group::Extra)

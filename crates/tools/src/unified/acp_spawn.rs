@@ -24,16 +24,16 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::acp_desk::{AcpDesk, last_words};
+use super::acp_desk::{AcpHandler, last_log_lines};
 use super::envelope::{Subtask, summary};
 use super::spawn::{Observe, OutputSchema};
-use crate::ground::MindGround;
+use crate::ground::AgentToolDeps;
 
-/// How long the call may take; the agent's own `timeout` is less.
+/// Time limit of the call; the agent's own `timeout` is shorter.
 pub(super) const DEADLINE: Duration = Duration::from_secs(3_660);
-/// How many such agents work at a time.
+/// Such agents running at a time.
 const MAX_AGENTS: usize = 8;
-/// The variables of the gateway's environment that an agent sees.
+/// Variables of the gateway's environment passed to an agent.
 const ENVIRONMENT: [&str; 9] = [
     "LANG",
     "LC_ALL",
@@ -45,7 +45,7 @@ const ENVIRONMENT: [&str; 9] = [
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
 ];
-/// What an agent may use up: runtimes of that kind are large.
+/// Resource limits of an agent: such runtimes are large.
 const LIMITS: SandboxLimits = SandboxLimits {
     cpu_seconds: 3_600,
     memory_bytes: 8 << 30,
@@ -69,22 +69,22 @@ pub struct Params {
     /// Where it works: a folder in the agent's own, which it is when not given.
     cwd: Option<String>,
     /// A JSON Schema that the result has to fit, which is checked; or a name for it, with which the result has to be
-    /// JSON of any shape. A result that does not fit is asked for once more, and then the task has failed.
+    /// JSON of any shape. A result that does not match is requested once more; then the task fails.
     output_schema: Option<OutputSchema>,
-    /// What is told of its progress on the way. `default`: only how it ended. `long_shell`: each tool it uses and how that
+    /// Progress to report. `default`: only how it ended. `long_shell`: each tool it uses and how that
     /// went. `web_extract`: each page it fetches and each search it makes.
     observe_profile: Option<Observe>,
 }
 
 pub(super) struct AcpSpawn {
-    minds: MindGround,
+    minds: AgentToolDeps,
     host: Host,
     web: Web,
     slots: Semaphore,
 }
 
 impl AcpSpawn {
-    pub(super) fn new(minds: MindGround, host: Host, web: Web) -> Self {
+    pub(super) fn new(minds: AgentToolDeps, host: Host, web: Web) -> Self {
         Self {
             minds,
             host,
@@ -109,22 +109,25 @@ impl TypedTool for AcpSpawn {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         refuse_sub(context)?;
+        // Everything that can be wrong with the call is checked before a program starts.
         if let Some(schema) = &params.output_schema {
             schema.check().await?;
         }
         let agent = self.agent(&params.agent)?;
         let place = self.place(&agent, params.cwd.as_deref())?;
         let program = program(&agent)?;
+        // Held until the call ends; `try_acquire`, since a queue of hour-long tasks would look
+        // stuck.
         let _slot = self.slots.try_acquire().map_err(|_| {
-            let message = format!("{MAX_AGENTS} such agents work already");
-            ToolError::new(ErrorCode::RateLimited, message).hint("wait for one to end")
+            let message = format!("the limit of {MAX_AGENTS} concurrent agents is reached");
+            ToolError::new(ErrorCode::RateLimited, message).hint("wait until one ends, then retry")
         })?;
-        // Whatever ends this call ends the agent and all it started.
+        // Whatever ends this call also ends the agent and everything it started.
         let cancel = context.cancel.child_token();
         let _end = cancel.clone().drop_guard();
         let job = self.job(&params.agent, &agent, &place, program).await?;
         let started = self.start(&params.agent, &agent, &job)?;
-        let desk = AcpDesk::new(
+        let handler = AcpHandler::new(
             &params.agent,
             &agent,
             place,
@@ -132,25 +135,26 @@ impl TypedTool for AcpSpawn {
             params.observe_profile.unwrap_or_default(),
             (context.clone(), cancel.clone()),
         );
-        let errand = Errand {
+        let running = AcpTask {
             name: &params.agent,
             agent: &agent,
-            desk: Arc::new(desk),
+            handler: Arc::new(handler),
             schema: params.output_schema.as_ref(),
             cwd: job.cwd_shown.clone(),
             terminal: agent.terminal && self.host.settings().tools.bash.enabled,
             cancel,
         };
-        let done = errand.run(started, params.task).await;
+        let done = running.run(started, params.task).await;
+        // Checked after the run: only then are the agent's processes gone.
         if context.cancel.is_cancelled() {
-            let message = format!("{} was stopped with its caller", params.agent);
+            let message = format!("{} was stopped because its caller was", params.agent);
             return Err(ToolError::new(ErrorCode::Cancelled, message));
         }
         let (status, summary, output, error) = match done {
             Ok((summary, output)) => ("done", summary, output, String::new()),
             Err(error) => ("failed", summary(&error), Value::Null, error),
         };
-        errand.desk.tell(format!("{status}: {summary}"));
+        running.handler.tell(format!("{status}: {summary}"));
         Outcome::of(&Subtask {
             task_id: self.minds.ids.next::<CallId>().to_string(),
             status,
@@ -169,13 +173,13 @@ impl TypedTool for AcpSpawn {
     }
 }
 
-/// A sub-agent gives no task on.
+/// Rejects calls of sub-agents, which must not delegate.
 fn refuse_sub(context: &CallContext) -> Result<(), ToolError> {
     let of_sub = |key: &String| key.parse::<SessionKey>().is_ok_and(|key| key.is_sub());
     if context.lineage.iter().any(of_sub) {
-        let message = "a sub-agent cannot make agents";
+        let message = "a sub-agent cannot spawn agents";
         return Err(ToolError::new(ErrorCode::Forbidden, message)
-            .hint("do it yourself, or say in your answer what is left to do"));
+            .hint("do it yourself, or report in your answer what remains to be done"));
     }
     Ok(())
 }
@@ -187,7 +191,7 @@ impl AcpSpawn {
         known.get(name).cloned().ok_or_else(|| {
             let names: Vec<&str> = known.keys().map(String::as_str).collect();
             let message = match names.is_empty() {
-                true => "no agent is named in acp.agents".to_owned(),
+                true => "no agents are configured in acp.agents".to_owned(),
                 false => format!("'{name}' is not one of {}", names.join(", ")),
             };
             ToolError::parameter("agent", message)
@@ -205,7 +209,7 @@ impl AcpSpawn {
         Ok(ResolvedPath { root, path })
     }
 
-    /// What runs, in its folder and with its environment.
+    /// The program with its folder and environment.
     async fn job(
         &self,
         name: &str,
@@ -242,7 +246,7 @@ impl AcpSpawn {
         })
     }
 
-    /// The variables of an agent, with those from the vault.
+    /// The variables of an agent, including those from the vault.
     async fn variables(
         &self,
         name: &str,
@@ -255,9 +259,9 @@ impl AcpSpawn {
                 true => {
                     let secret = self.web.secret(value).await?.ok_or_else(|| {
                         let message =
-                            format!("acp.agents.{name}.env.{key}: {value} is not in the vault");
+                            format!("acp.agents.{name}.env.{key}: no {value} in the vault");
                         ToolError::new(ErrorCode::Unavailable, message)
-                            .hint("the owner can put it there with `manyhands secret set`")
+                            .hint("the owner can store it with `manyhands secret set`")
                     })?;
                     secret.expose().to_owned()
                 }
@@ -284,12 +288,12 @@ impl AcpSpawn {
                 Confinement::Off => None,
             },
         };
-        // Dropped, it is stopped; a call that is called off first lets it end in order.
+        // Dropping it stops the agent; a cancelled call first lets it end in order.
         self.host.start(job, terms, &CancellationToken::new())
     }
 }
 
-/// A folder that the settings name.
+/// Opens a folder named in the settings.
 fn opened(folder: &Path, key: &str, make: bool) -> Result<Root, ToolError> {
     let wrong = |why: String| {
         let message = format!("the agent's {key}, {}, {why}", folder.display());
@@ -304,21 +308,21 @@ fn opened(folder: &Path, key: &str, make: bool) -> Result<Root, ToolError> {
     Root::open(folder).map_err(|e| wrong(format!("cannot be opened: {e}")))
 }
 
-/// The name of an agent, as a folder can have it.
+/// Checks that an agent's name can be a folder name.
 fn file_name(name: &str) -> Result<&str, ToolError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
         true => Ok(name),
         false => {
-            let message = format!("no folder can be called '{name}' for its home");
+            let message = format!("'{name}' cannot be the name of its home folder");
             Err(ToolError::new(ErrorCode::Unavailable, message).hint(
-                "the owner sets `home` in acp.agents, or uses a name of A-Z, a-z, 0-9, - and _",
+                "the owner can set `home` in acp.agents, or use a name of A-Z, a-z, 0-9, - and _",
             ))
         }
     }
 }
 
-/// The program of an agent, in full.
+/// Full path of an agent's program.
 fn program(agent: &AcpAgent) -> Result<PathBuf, ToolError> {
     let command = agent.command.as_str();
     let wrong = |why: String| {
@@ -329,32 +333,32 @@ fn program(agent: &AcpAgent) -> Result<PathBuf, ToolError> {
     if Path::new(command).is_absolute() {
         return match Path::new(command).is_file() {
             true => Ok(PathBuf::from(command)),
-            false => Err(wrong("is not there".to_owned())),
+            false => Err(wrong("does not exist".to_owned())),
         };
     }
     let search = agent.env.get("PATH").map_or(SEARCH_PATH, String::as_str);
     find_program(command, search).map_err(|e| wrong(e.to_string()))
 }
 
-/// One task on its way.
-struct Errand<'a> {
+/// A running task.
+struct AcpTask<'a> {
     name: &'a str,
     agent: &'a AcpAgent,
-    desk: Arc<AcpDesk>,
+    handler: Arc<AcpHandler>,
     schema: Option<&'a OutputSchema>,
     cwd: PathBuf,
     terminal: bool,
     cancel: CancellationToken,
 }
 
-impl Errand<'_> {
-    /// What came of it, or why nothing did.
+impl AcpTask<'_> {
+    /// The result, or why there is none.
     async fn run(&self, mut started: Started, task: String) -> Result<(String, Value), String> {
         let running = &mut started.running;
         let (Some(stdin), Some(stdout)) = (running.stdin.take(), running.stdout.take()) else {
-            return Err("its pipes are gone".to_owned());
+            return Err("its pipes are closed".to_owned());
         };
-        let errors = tokio::spawn(last_words(running.stderr.take()));
+        let errors = tokio::spawn(last_log_lines(running.stderr.take()));
         let opening = SessionOptions {
             cwd: self.cwd.clone(),
             capabilities: HostCapabilities {
@@ -367,7 +371,7 @@ impl Errand<'_> {
         let driven = drive(
             (stdout, stdin),
             opening,
-            self.desk.clone(),
+            self.handler.clone(),
             self.cancel.clone(),
             |session| self.talk(session, task),
         );
@@ -380,11 +384,11 @@ impl Errand<'_> {
         let ended = match ended {
             Some(ended) => ended,
             None => {
-                // It is told, gets a moment, and goes.
+                // The agent is asked to cancel and given a moment before it is killed.
                 self.cancel.cancel();
                 let _ = driven.await;
                 Err(AcpError::Ended(format!(
-                    "its {} seconds were up",
+                    "it exceeded its limit of {} seconds",
                     within.as_secs()
                 )))
             }
@@ -395,12 +399,12 @@ impl Errand<'_> {
             Err(error) => {
                 let mut why = format!("{}: {error}", self.name);
                 if matches!(error, AcpError::Login(_)) {
-                    why.push_str("; log it in with its HOME, or give it a key in acp.agents' env");
+                    why.push_str("; log in with its HOME, or set a key in its env in acp.agents");
                 }
                 let words = errors.await.unwrap_or_default();
                 match words.trim() {
                     "" => Err(why),
-                    words => Err(format!("{why}\nits last words:\n{words}")),
+                    words => Err(format!("{why}\nlast log lines:\n{words}")),
                 }
             }
         }
@@ -424,20 +428,20 @@ impl Errand<'_> {
             fits = schema.fit_said(said(session.ask(&again).await?)).await;
         }
         let done = fits.and_then(|fits| {
-            fits.map_err(|why| format!("the result does not fit output_schema: {why}"))
+            fits.map_err(|why| format!("the result does not match output_schema: {why}"))
         });
         Ok(done.map(|value| (summary(&value.to_string()), value)))
     }
 }
 
-/// The words of a reply, or why there are none.
+/// The text of a reply, or why there is none.
 fn said(reply: Reply) -> Result<String, String> {
     match reply.unfinished {
         Some(why) => Err(match reply.text.trim() {
             "" => why.to_owned(),
-            text => format!("{why}; it had said: {text}"),
+            text => format!("{why}; its output so far: {text}"),
         }),
-        None if reply.cut => Ok(format!("{}\n[the rest was left out]", reply.text)),
+        None if reply.cut => Ok(format!("{}\n[truncated]", reply.text)),
         None => Ok(reply.text),
     }
 }
@@ -485,7 +489,7 @@ mod tests {
         assert!(
             said(reply("tea", true, None))
                 .unwrap()
-                .ends_with("left out]")
+                .ends_with("[truncated]")
         );
         let why = Some("it refused to go on");
         let refused = said(reply(" ", false, why)).unwrap_err();

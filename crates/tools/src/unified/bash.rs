@@ -31,7 +31,7 @@ pub struct Params {
     run_in_subtask: Option<bool>,
 }
 
-/// How the command went, bare or in the subtask envelope.
+/// The outcome, bare or in the subtask envelope.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Output {
@@ -101,7 +101,7 @@ impl Bash {
     fn envelope(&self, output: CommandOutput) -> Subtask<CommandOutput> {
         let failed = output.exit_code != 0;
         let error = match (&output.signal, output.timed_out) {
-            (_, true) => "the time was up".to_owned(),
+            (_, true) => "timed out".to_owned(),
             (Some(signal), _) => format!("ended by {signal}"),
             _ if failed => format!("exit code {}", output.exit_code),
             _ => String::new(),

@@ -1,4 +1,4 @@
-//! What the two command lines share: their environment, their rules of thumb, their result.
+//! Shared by `bash` and `powershell`: environment, checks and result.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::ceiling::{Ceilings, Lowered};
 
-/// The variables a command sees, where the gateway has them.
+/// Variables passed to a command if the gateway has them.
 const ENVIRONMENT: [&str; 14] = [
     "LANG",
     "LC_ALL",
@@ -29,64 +29,64 @@ const ENVIRONMENT: [&str; 14] = [
     "SSL_CERT_DIR",
 ];
 
-/// How a command went.
+/// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CommandOutput {
-    /// The exit code: 0 for success, 124 when the time was up, 128 and the number for a signal.
+    /// Exit code: 0 for success, 124 after a timeout, 128 plus the number for a signal.
     pub exit_code: i32,
-    /// Whether standard output is not shown whole.
+    /// Whether standard output is not shown in full.
     pub stdout_truncated: bool,
-    /// Whether standard error is not shown whole.
+    /// Whether standard error is not shown in full.
     pub stderr_truncated: bool,
-    /// There when it was stopped because its time was up.
+    /// Present if it was stopped by the timeout.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
     /// The signal that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
-    /// How many bytes of output there were, when not all are shown.
+    /// Bytes of standard output, if not all are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout_size: Option<u64>,
-    /// How many bytes of errors there were, when not all are shown.
+    /// Bytes of standard error, if not all are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_size: Option<u64>,
-    /// The artifact that holds all of standard output.
+    /// Artifact with the full standard output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout_artifact_id: Option<String>,
-    /// The artifact that holds all of standard error.
+    /// Artifact with the full standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_artifact_id: Option<String>,
-    /// Requested values that a limit lowered.
+    /// Requested values lowered to a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lowered: Vec<Lowered>,
-    /// What is not shown whole, for the path.
+    /// Truncated parts, for the path.
     #[serde(skip)]
     pub cut: Vec<CutPart>,
-    /// Standard output; of very much the beginning and the end.
+    /// Standard output; only its beginning and end if very long.
     pub stdout: String,
-    /// Standard error; of very much the beginning and the end.
+    /// Standard error; only its beginning and end if very long.
     pub stderr: String,
 }
 
 /// A command line for some shell.
 pub struct CommandLine<'a> {
-    /// The shell, in full.
+    /// Full path of the shell.
     pub shell: PathBuf,
     /// Its arguments, the command last.
     pub args: Vec<OsString>,
-    /// Where to start.
+    /// Working directory.
     pub cwd: Option<&'a str>,
-    /// Seconds the caller gives it.
+    /// Timeout requested by the caller, in seconds.
     pub timeout_seconds: Option<f64>,
-    /// Seconds the owner gives it, and the setting that says so.
+    /// Timeout allowed by the owner, in seconds, and its settings key.
     pub ceiling: (u64, &'static str),
-    /// Bytes of each stream that are shown.
+    /// Bytes of each stream to show.
     pub max_output: u64,
     /// Variables the owner passes on.
     pub injected: &'a [String],
 }
 
-/// What a command sees of the gateway's environment, with what the owner passes on.
+/// The environment of a command, including the variables the owner passes on.
 pub fn environment(host: &Host, injected: &[String]) -> BTreeMap<String, String> {
     let injected = injected.iter().map(String::as_str);
     host.inherit(ENVIRONMENT.into_iter().chain(injected))
@@ -101,6 +101,7 @@ pub async fn run(
     let mut ceilings = Ceilings::default();
     let (most, setting) = line.ceiling;
     let timeout = ceilings.seconds("timeout_seconds", line.timeout_seconds, most, setting)?;
+    // Workspace, cache and state are the only writable folders.
     let folders = [host.workspace(), host.cache(), host.state()];
     let shown = usize::try_from(line.max_output).unwrap_or(usize::MAX);
     let ran = host
@@ -131,6 +132,7 @@ pub async fn run(
         stdout: out.text,
         stderr: err.text,
         timed_out,
+        // After a timeout the signal is the supervisor's own and would mislead.
         signal: signal.filter(|_| !timed_out),
         cut: streams.cut,
         stdout_artifact_id: streams.stdout_artifact,
@@ -139,8 +141,8 @@ pub async fn run(
     })
 }
 
-/// Refuses what is no command, and one that mentions what the owner would rather it did not. A convenience: the
-/// sandbox, not this, decides what a command can reach.
+/// Rejects invalid commands, and those that mention something the owner denied. A convenience only:
+/// the sandbox decides what a command can reach.
 pub fn check(
     command: &str,
     denied_paths: &[String],
@@ -148,9 +150,10 @@ pub fn check(
     has_auth_profiles: bool,
 ) -> Result<(), ToolError> {
     if command.trim().is_empty() || command.contains('\0') {
-        let message = "must be a command without NUL characters";
+        let message = "must be a non-empty command without NUL characters";
         return Err(ToolError::parameter("cmd", message));
     }
+    // Split like a shell would at least: a heuristic, see above.
     let words: Vec<&str> = command
         .split(|c: char| c.is_whitespace() || ";|&()<>\"'`$={}".contains(c))
         .collect();
@@ -163,14 +166,15 @@ pub fn check(
         if !wanted.is_empty() && words.iter().any(mentions) {
             return Err(ToolError::new(
                 ErrorCode::Forbidden,
-                format!("the command mentions {denied}, which {setting} refuses"),
+                format!("the command mentions {denied}, which {setting} denies"),
             ));
         }
     }
+    // curl could send a profile's secret anywhere; url_fetch restricts it to its hosts.
     if has_auth_profiles && words.contains(&"curl") {
         return Err(ToolError::new(
             ErrorCode::Forbidden,
-            "curl is refused while auth_profiles are configured",
+            "curl is denied while auth_profiles are configured",
         )
         .hint("use url_fetch with auth_profile: it sends the secret only where it belongs"));
     }

@@ -16,11 +16,11 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-/// What every message is sent as.
+/// Topic of every message.
 const TOPIC: &str = "chat.message";
-/// The longest text of a message.
+/// Longest message text, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
-/// The longest envelope, in base64.
+/// Longest envelope in base64, in bytes.
 const MAX_ENVELOPE: usize = 128 * 1024;
 
 /// Send a single message to one contact, routed by itself to where they can be reached. To read contacts, use `read_file` on
@@ -46,10 +46,10 @@ pub struct Params {
     reply_to: Option<String>,
 }
 
-/// What was sent, and where.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// Whether it was taken.
+    /// Whether it was accepted.
     ok: bool,
     /// The contact.
     contact_id: String,
@@ -65,19 +65,20 @@ pub struct Output {
     session_id: String,
     /// When it was sent.
     sent_at: String,
-    /// Which message it answers.
+    /// The message it replies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_to: Option<String>,
-    /// The same message to the same chat has the same key for an hour, and is sent once.
+    /// Idempotency key: the same message to the same chat has the same key for an hour and is sent
+    /// once.
     idempotency_key: String,
-    /// Whether it had been sent within the hour; what is told is what became of the first.
+    /// Whether it was already sent within the hour; the delivery is that of the first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     repeated: bool,
-    /// What became of it.
+    /// Delivery state.
     delivery: ContactDelivery,
 }
 
-/// A message as it travels.
+/// A message as it is transmitted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Envelope {
@@ -105,17 +106,20 @@ impl TypedTool for ContactsSend {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let place = context.place.as_deref();
+        // In a group anybody could make the agent message the owner's contacts.
         if place.is_some_and(ChatRef::is_shared) {
-            let message = "contacts_send is not there in group chats";
+            let message = "contacts_send is not available in group chats";
             return Err(ToolError::new(ErrorCode::Forbidden, message)
-                .hint("ask whoever wants it to write to you directly"));
+                .hint("ask the requester to message you directly"));
         }
         let (mut envelope, given) = self.envelope(&params)?;
         let (contacts, id) = (self.people.contacts.clone(), params.contact_id.clone());
+        // Contacts are files; reading them must not block an async thread.
         let contact = blocking(move || Ok(contacts.find(&id)?)).await?;
         let hint = params.chat_id.as_deref().map(str::trim);
         let hint = hint.filter(|hint| !hint.is_empty());
         let target = route(&contact.profile, hint).map_err(|e| no_way(&e))?;
+        // A reply belongs in the conversation; sending it here would duplicate it.
         if place.is_some_and(|place| is_speaking(&contact.profile, &target, place)) {
             let message = format!("{} is who you are talking to", contact.profile.contact_id);
             return Err(ToolError::new(ErrorCode::Forbidden, message)
@@ -124,17 +128,18 @@ impl TypedTool for ContactsSend {
         self.refuse_cooling(&contact)?;
         let said = fingerprint(&target, &envelope, given);
         let (key, repeated) = match given {
-            Named::ByCaller => (said.clone(), false),
-            Named::Here => self.people.recent.key(&said, self.people.clock.now()),
+            MessageIdSource::ByCaller => (said.clone(), false),
+            MessageIdSource::Here => self.people.recent.key(&said, self.people.clock.now()),
         };
-        if given == Named::Here {
-            // A call that is made again names the message that was sent, not one that never was.
+        if given == MessageIdSource::Here {
+            // A repeated call must return the id of the message that was sent.
             envelope.message_id = message_id(&key);
         }
         let hinted = hint.is_some();
         let delivered = self
             .deliver(&contact, &target, hinted, &envelope, &key)
             .await;
+        // A failed message must not count as sent, or a retry would be swallowed.
         let delivery = delivered.inspect_err(|_| self.people.recent.failed(&said))?;
         Outcome::of(&Output {
             ok: true,
@@ -153,18 +158,18 @@ impl TypedTool for ContactsSend {
     }
 }
 
-/// Where a message's own name comes from.
+/// Source of a message id.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
-    /// Whoever calls gave it: another name is another message.
+enum MessageIdSource {
+    /// Given by the caller: another id means another message.
     ByCaller,
-    /// It was made here, and says nothing.
+    /// Generated here, so it does not distinguish messages.
     Here,
 }
 
 impl ContactsSend {
-    /// The message, checked.
-    fn envelope(&self, params: &Params) -> Result<(Envelope, Named), ToolError> {
+    /// Builds and validates the message.
+    fn envelope(&self, params: &Params) -> Result<(Envelope, MessageIdSource), ToolError> {
         check_content_type(params.content_type.as_deref())?;
         let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let (text, encoded) = (given(&params.message_text), given(&params.message_base64));
@@ -185,11 +190,11 @@ impl ContactsSend {
                 session_id: session.unwrap_or_else(|| self.ids.next::<Uuid>().to_string()),
                 reply_to,
             };
-            return Ok((made, Named::Here));
+            return Ok((made, MessageIdSource::Here));
         };
         let mut envelope = decode(&encoded)?;
         let differs = |name: &str| {
-            let message = "differs from what message_base64 says; leave one of them out";
+            let message = "differs from message_base64; omit one of them";
             Err(ToolError::parameter(name, message))
         };
         if text.is_some_and(|text| text != envelope.text) {
@@ -203,10 +208,10 @@ impl ContactsSend {
             (Some(_), None) => envelope.reply_to = reply_to,
             _ => {}
         }
-        Ok((envelope, Named::ByCaller))
+        Ok((envelope, MessageIdSource::ByCaller))
     }
 
-    /// Nothing is sent to somebody for a while after a failure.
+    /// Rejects messages to a contact for a while after a failure.
     fn refuse_cooling(&self, contact: &Contact) -> Result<(), ToolError> {
         let now = self.people.clock.now();
         match contact.profile.cooling_until() {
@@ -217,7 +222,7 @@ impl ContactsSend {
                     until.rfc3339()
                 );
                 Err(ToolError::new(ErrorCode::Unavailable, message)
-                    .hint("wait, or take cooldown_until out of the contact's profile once it is reachable again")
+                    .hint("wait, or remove cooldown_until from the contact's profile once it is reachable again")
                     .retry_after(until.since(now)))
             }
             _ => Ok(()),
@@ -239,11 +244,11 @@ impl ContactsSend {
         })?;
         let account = courier.account(target.channel, target.team.as_deref());
         let account = account.map_err(|error| match (hinted, error.code) {
-            // The workspace stands in the contact's profile; nothing is wrong with the call.
+            // The workspace comes from the contact's profile, so the call itself is not at fault.
             (false, ErrorCode::InvalidArguments) => {
                 let why = error.problems.into_iter().map(|problem| problem.message);
                 let why = why.collect::<Vec<_>>().join("; ");
-                let message = format!("{} cannot be written to: {why}", contact.profile.contact_id);
+                let message = format!("cannot send to {}: {why}", contact.profile.contact_id);
                 ToolError {
                     hint: error.hint,
                     ..ToolError::new(ErrorCode::Unavailable, message)
@@ -274,7 +279,7 @@ impl ContactsSend {
     }
 }
 
-/// The name of a message that its key gives it.
+/// The message id derived from its key.
 fn message_id(key: &str) -> String {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&Sha256::digest(key)[..16]);
@@ -295,10 +300,10 @@ fn no_way(error: &RouteError) -> ToolError {
     }
 }
 
-/// Content and target decide: a call that is made again is the same message. One that the caller gave another
-/// name is not.
-fn fingerprint(target: &MessageTarget, envelope: &Envelope, named: Named) -> String {
-    let name = (named == Named::ByCaller).then_some(&envelope.message_id);
+/// Content and target determine the key: a repeated call is the same message, unless the caller
+/// gave it another id.
+fn fingerprint(target: &MessageTarget, envelope: &Envelope, named: MessageIdSource) -> String {
+    let name = (named == MessageIdSource::ByCaller).then_some(&envelope.message_id);
     let said = json!([
         TOPIC,
         target.channel,
@@ -356,7 +361,7 @@ fn check_session(parameter: &str, session: &str) -> Result<(), ToolError> {
     }
 }
 
-/// Reads an envelope; everything in it has to be right.
+/// Parses an envelope; every field must be valid.
 fn decode(encoded: &str) -> Result<Envelope, ToolError> {
     let wrong = |message: String| ToolError::parameter("message_base64", message);
     if encoded.len() > MAX_ENVELOPE {
@@ -370,9 +375,9 @@ fn decode(encoded: &str) -> Result<Envelope, ToolError> {
         .map_err(|e| wrong(format!("is not base64url without padding: {e}")))?;
     let framed = bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}');
     let envelope: Envelope = serde_json::from_slice(&bytes)
-        .map_err(|e| wrong(format!("does not hold envelope JSON: {e}")))?;
+        .map_err(|e| wrong(format!("does not contain envelope JSON: {e}")))?;
     if !framed {
-        return Err(wrong("holds more than envelope JSON".to_owned()));
+        return Err(wrong("contains more than envelope JSON".to_owned()));
     }
     for (name, text) in [
         ("message_id", &envelope.message_id),

@@ -1,32 +1,32 @@
-//! The subtask envelope, in which every tool answers that has a piece of work done.
+//! The subtask envelope, the result of every tool that delegates work.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The longest summary, in characters.
+/// Longest summary, in characters.
 const MAX_SUMMARY: usize = 160;
 
 /// The subtask envelope.
 #[derive(Serialize, JsonSchema)]
 pub struct Subtask<T> {
-    /// The id of this run.
+    /// Task id.
     pub task_id: String,
     /// `done` or `failed`.
     pub status: &'static str,
-    /// One line about it, at most 160 characters.
+    /// One-line summary, at most 160 characters.
     pub summary: String,
-    /// What `output` is: `text` or `json`.
+    /// Type of `output`: `text` or `json`.
     pub output_kind: &'static str,
-    /// The shape of `output`: its name, or its JSON Schema; null for a text.
+    /// Schema of `output`: its name or its JSON Schema; null for text.
     pub output_schema: Value,
-    /// What came of it.
+    /// The result.
     pub output: T,
-    /// Why it failed; empty when it did not.
+    /// Why it failed; empty on success.
     pub error: String,
 }
 
-/// The first line of a text, as long as a summary may be.
+/// The first line of a text, shortened to a summary.
 pub fn summary(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     line.unwrap_or_default().chars().take(MAX_SUMMARY).collect()

@@ -15,21 +15,21 @@ use serde_json::Value;
 
 use super::telegram::{arrived, chat};
 
-/// How many emoji a refusal names.
+/// Emoji named in an error.
 const NAMED: usize = 40;
 
 /// Add an emoji reaction to a message of the current chat, on Telegram or Slack.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Telegram: target chat_id; the current chat unless said.
+    /// Telegram: target chat_id; the current chat by default.
     chat_id: Option<i64>,
-    /// Telegram: message ID to react to; the message that is being answered unless said.
+    /// Telegram: message ID to react to; by default the message being replied to.
     message_id: Option<i64>,
-    /// Slack: target channel_id; the current channel unless said.
+    /// Slack: target channel_id; the current channel by default.
     #[schemars(length(min = 1, max = 64))]
     channel_id: Option<String>,
-    /// Slack: message timestamp (ts) to react to; the message that is being answered unless said.
+    /// Slack: message timestamp (ts) to react to; by default the message being replied to.
     #[schemars(length(min = 1, max = 64))]
     message_ts: Option<String>,
     /// Reaction emoji: on Telegram one of its reactions, on Slack a name such as thumbsup or :thumbsup:.
@@ -44,9 +44,9 @@ pub struct Params {
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its schema is used")]
 struct OnTelegram {
-    /// Target Telegram chat_id; the current chat unless said.
+    /// Target Telegram chat_id; the current chat by default.
     chat_id: Option<i64>,
-    /// Message ID to react to; the message that is being answered unless said.
+    /// Message ID to react to; by default the message being replied to.
     message_id: Option<i64>,
     /// Reaction emoji, one of Telegram's standard reactions.
     #[schemars(length(min = 1, max = 110))]
@@ -60,10 +60,10 @@ struct OnTelegram {
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "only its schema is used")]
 struct OnSlack {
-    /// Target Slack channel_id; the current channel unless said.
+    /// Target Slack channel_id; the current channel by default.
     #[schemars(length(min = 1, max = 64))]
     channel_id: Option<String>,
-    /// Message timestamp (ts) to react to; the message that is being answered unless said.
+    /// Message timestamp (ts) to react to; by default the message being replied to.
     #[schemars(length(min = 1, max = 64))]
     message_ts: Option<String>,
     /// Slack emoji name, for example thumbsup or :thumbsup:.
@@ -71,12 +71,12 @@ struct OnSlack {
     emoji: String,
 }
 
-/// What became of the reaction.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// Whether it arrived.
+    /// Whether it was delivered.
     reacted: bool,
-    /// `sent`, or how far it is.
+    /// Delivery state.
     state: OutboxState,
     /// The channel.
     channel: String,
@@ -90,7 +90,7 @@ pub struct Output {
 
 pub(super) struct MessageReact {
     pub(super) chats: Chats,
-    /// Whether there is an account, so that a chat can be named from outside of chats.
+    /// Whether an account exists, so that a chat can be named from outside of chats.
     pub(super) outside: bool,
 }
 
@@ -118,7 +118,7 @@ impl TypedTool for MessageReact {
             ])
     }
 
-    /// In the chat that is being answered a reaction is part of the answer; elsewhere it is a message.
+    /// In the current chat a reaction is part of the reply; elsewhere it is a message.
     fn effects_of(&self, arguments: &Value) -> Effects {
         let given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
         match given("chat_id") || given("channel_id") {
@@ -127,7 +127,7 @@ impl TypedTool for MessageReact {
         }
     }
 
-    /// A reaction in the chat that is being answered, whether it is named or not.
+    /// Whether the reaction is in the current chat, named or not.
     fn replies(&self, arguments: &Value, place: Option<&ChatRef>) -> bool {
         let Some(here) = place else { return false };
         let named = match here.channel.as_str() {
@@ -151,7 +151,7 @@ impl TypedTool for MessageReact {
             _ if params.chat_id.is_some() => false,
             _ if params.channel_id.is_some() => true,
             _ => {
-                let message = "message_react is there in Telegram and Slack chats";
+                let message = "message_react is available only in Telegram and Slack chats";
                 return Err(ToolError::new(ErrorCode::InvalidArguments, message)
                     .hint("name chat_id and message_id, or channel_id and message_ts"));
             }
@@ -195,12 +195,12 @@ impl MessageReact {
         let message = message.ok_or_else(|| {
             ToolError::parameter(
                 "message_id",
-                "must be named, since no message is being answered",
+                "required, since there is no message to reply to",
             )
         })?;
         let emoji = telegram::reaction(&params.emoji).ok_or_else(|| {
             let all = telegram::REACTIONS.join(" ");
-            let message = format!("is not a reaction that Telegram has: {all}");
+            let message = format!("is not a Telegram reaction; available: {all}");
             ToolError::parameter("emoji", message)
         })?;
         Ok((place, message, emoji.to_owned()))
@@ -222,14 +222,14 @@ impl MessageReact {
             (Some(id), Some(here)) if *id == here.chat => here.clone(),
             (Some(id), here) => self.slack_channel(id, here).await?,
             (None, None) => {
-                return Err(ToolError::parameter("channel_id", "must be named"));
+                return Err(ToolError::parameter("channel_id", "required"));
             }
         };
         let message = params.message_ts.clone().or_else(|| place.message.clone());
         let message = message.ok_or_else(|| {
             ToolError::parameter(
                 "message_ts",
-                "must be named, since no message is being answered",
+                "required, since there is no message to reply to",
             )
         })?;
         let name = slack::emoji_name(&params.emoji).ok_or_else(|| {
@@ -242,7 +242,7 @@ impl MessageReact {
         {
             let some: Vec<&str> = catalogue.iter().map(String::as_str).take(NAMED).collect();
             let message = format!(
-                "{name} is not an emoji of this workspace; there are {} and more",
+                "{name} is not an emoji of this workspace; available are {} and more",
                 some.join(", ")
             );
             return Err(ToolError::parameter("emoji", message));
@@ -261,7 +261,8 @@ impl MessageReact {
             })
             .await?;
         let unknown = || {
-            let message = format!("{id} is not a channel in which somebody spoke to this gateway");
+            let message =
+                format!("{id} is not a channel in which somebody has written to this gateway");
             ToolError::parameter("channel_id", message)
         };
         let place = found.ok_or_else(unknown)?;

@@ -1,4 +1,4 @@
-//! The unified agent's tools: one file each. They work in `file_cache_dir` and `file_state_dir`.
+//! The unified agent's tools, one file each. They work in `file_cache_dir` and `file_state_dir`.
 
 mod acp_desk;
 mod acp_permit;
@@ -29,14 +29,14 @@ use manyhands_host::machine::Host;
 use manyhands_host::web::Web;
 use manyhands_messaging::Chats;
 
-use super::ground::MindGround;
+use super::ground::AgentToolDeps;
 
-/// Every tool of the family that is switched on.
+/// Builds the enabled tools.
 pub fn tools(
     switches: &Tools,
     host: &Host,
     web: &Web,
-    minds: &MindGround,
+    minds: &AgentToolDeps,
     chats: &Chats,
 ) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -86,7 +86,7 @@ pub fn tools(
     };
     let file = telegram_send_file::TelegramSendFile(telegram.clone());
     let photo = telegram_send_photo::TelegramSendPhoto(telegram.clone());
-    // Outside of chats these two can be told which one, where there is an account to reach it by.
+    // Outside of chats these two need a chat parameter, and an account to reach it.
     let used = |channel: &str| {
         let settings = minds.settings.current();
         let accounts = settings.channels.get(channel).map(|said| &said.accounts);

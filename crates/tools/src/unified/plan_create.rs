@@ -9,7 +9,7 @@ use manyhands_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ground::{self, MindGround};
+use crate::ground::{self, AgentToolDeps};
 
 /// Generate an execution plan for a complex task. The plan is shown to you while you work on, and each call of a tool that
 /// succeeds brings it one step further.
@@ -35,7 +35,7 @@ pub struct Output {
     plan: TaskPlan,
 }
 
-pub(super) struct PlanCreate(pub(super) MindGround);
+pub(super) struct PlanCreate(pub(super) AgentToolDeps);
 
 impl TypedTool for PlanCreate {
     type Params = Params;
@@ -58,7 +58,7 @@ impl TypedTool for PlanCreate {
             model: ground::model(params.model.as_deref())?,
         };
         let plan = self.0.minds()?.plan(task, context).await?;
-        // A plan is the model's own words about its own task.
+        // The model's own words about its own task, so not untrusted.
         Ok(Outcome::of(&Output { plan })?.clean(true))
     }
 }

@@ -26,7 +26,7 @@ pub struct Output {
     size: u64,
     /// Whether `content` is only the beginning.
     truncated: bool,
-    /// The artifact that holds the whole text, when `content` is only the beginning.
+    /// Artifact with the full text, if `content` is only the beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     artifact_id: Option<String>,
     /// The text, or its beginning.

@@ -17,9 +17,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::envelope::{Subtask, summary};
-use crate::ground::{self, MindGround, principal};
+use crate::ground::{self, AgentToolDeps, principal};
 
-/// How long a sub-agent may take.
+/// Time limit of a sub-agent.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
 const ABOUT: &str = "You are a sub-agent: another agent gave you one task. Do it with the tools you have, and ask nobody back. TurnAnswer with the result alone; your answer goes to that agent, not to a person.";
@@ -38,9 +38,9 @@ pub struct Params {
     /// Another model than yours, as `provider/model`.
     model: Option<String>,
     /// A JSON Schema that the result has to fit, which is checked; or a name for it, with which the result has to be
-    /// JSON of any shape. A result that does not fit is asked for once more, and then the task has failed.
+    /// JSON of any shape. A result that does not match is requested once more; then the task fails.
     output_schema: Option<OutputSchema>,
-    /// What is told of its progress on the way. `default`: only how it ended. `long_shell`: each tool it calls and how that
+    /// Progress to report. `default`: only how it ended. `long_shell`: each tool it calls and how that
     /// went. `web_extract`: each page it fetches and each search it makes.
     observe_profile: Option<Observe>,
 }
@@ -49,25 +49,25 @@ pub struct Params {
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum OutputSchema {
-    /// A name: the result is JSON.
+    /// A name: the result must be JSON.
     Name(String),
-    /// A JSON Schema that the result fits.
+    /// A JSON Schema the result must match.
     Schema(serde_json::Map<String, Value>),
 }
 
 impl OutputSchema {
-    /// Refuses a schema that is invalid or too expensive to check results against.
+    /// Rejects a schema that is invalid or too expensive to check.
     pub(super) async fn check(&self) -> Result<(), ToolError> {
         match self {
             Self::Name(_) => Ok(()),
             Self::Schema(_) => check_schema_aside(self.value()).await.map_err(|why| {
-                let message = format!("is not a JSON Schema that can be used: it {why}");
+                let message = format!("is not a usable JSON Schema: it {why}");
                 ToolError::parameter("output_schema", message)
             }),
         }
     }
 
-    /// As the envelope tells it.
+    /// The schema as reported in the envelope.
     pub(super) fn value(&self) -> Value {
         match self {
             Self::Name(name) => Value::from(name.as_str()),
@@ -75,7 +75,7 @@ impl OutputSchema {
         }
     }
 
-    /// What the sub-agent is told.
+    /// Instructions for the sub-agent.
     pub(super) fn asked(&self) -> String {
         let json = "Your whole answer must be one JSON value, without words or fences around it.";
         match self {
@@ -84,7 +84,7 @@ impl OutputSchema {
         }
     }
 
-    /// The answer as JSON that fits.
+    /// Parses the answer as JSON and checks it.
     pub(super) async fn fit(&self, text: &str) -> Result<Value, String> {
         let value = json_in(text).ok_or("it is not JSON")?;
         match self {
@@ -93,7 +93,7 @@ impl OutputSchema {
         }
     }
 
-    /// What a sub-agent said, checked; or why it said nothing.
+    /// Checks a sub-agent's answer, or passes its failure on.
     pub(super) async fn fit_said(
         &self,
         said: Result<String, String>,
@@ -102,7 +102,7 @@ impl OutputSchema {
     }
 }
 
-/// What is told of a sub-agent's progress.
+/// How much progress to report.
 #[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq, Default)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Observe {
@@ -113,7 +113,7 @@ pub(super) enum Observe {
 }
 
 impl Observe {
-    /// What is told of something that happened.
+    /// The progress message for an event, if it is reported.
     pub(super) fn told(self, what: &TurnEvent) -> Option<String> {
         match (self, what) {
             (
@@ -150,14 +150,15 @@ impl Observe {
     }
 }
 
-pub(super) struct Spawn(pub(super) MindGround);
+pub(super) struct Spawn(pub(super) AgentToolDeps);
 
 impl TypedTool for Spawn {
     type Params = Params;
     type Output = Subtask<Value>;
 
     fn spec(&self) -> ToolSpec {
-        // What the sub-agent does is judged call by call; this asks models and keeps a session.
+        // The sub-agent's calls are judged one by one; spawning it only calls models and stores a
+        // session.
         super::spec("spawn")
             .effects(Effects::READS.and(Effects::WRITES).and(Effects::LEAVES))
             .runs_on(RunsOn::Gateway)
@@ -171,10 +172,11 @@ impl TypedTool for Spawn {
             schema.check().await?;
         }
         let minds = self.0.minds()?;
-        let errand = Errand {
+        let running = SubAgentTask {
             minds,
             context,
             origin: principal(context),
+            // Never more than the caller's own tools.
             tools: minds.tools_for_sub(&params.tools, context).await?,
             model: ground::model(params.model.as_deref())?,
             schema: params.output_schema,
@@ -182,13 +184,14 @@ impl TypedTool for Spawn {
             told: AtomicU64::new(0),
         };
         let key = minds.sub_session(&context.agent, ABOUT).await?;
+        // Stops the sub-agent's turn when this call ends for any reason.
         let _leash = minds.leash(&key);
-        errand.run(&key, params.task).await
+        running.run(&key, params.task).await
     }
 }
 
-/// One task on its way.
-struct Errand<'a> {
+/// A running task.
+struct SubAgentTask<'a> {
     minds: &'a Minds,
     context: &'a CallContext,
     origin: Origin,
@@ -196,11 +199,11 @@ struct Errand<'a> {
     model: Option<manyhands_llm::ModelId>,
     schema: Option<OutputSchema>,
     observe: Observe,
-    /// How often something was told of it.
+    /// Number of progress messages.
     told: AtomicU64,
 }
 
-impl Errand<'_> {
+impl SubAgentTask<'_> {
     async fn run(&self, key: &SessionKey, task: String) -> Result<Outcome, ToolError> {
         let Some(schema) = &self.schema else {
             let answer = self.ask(key, task).await?;
@@ -213,14 +216,16 @@ impl Errand<'_> {
             .await?;
         let mut tainted = answer.tainted;
         let mut fits = schema.fit_said(said(answer.end)).await;
+        // Models often fix the format once told what is wrong; a third attempt rarely helps.
         if let Ok(Err(why)) = &fits {
             let again = format!("Your answer cannot be used: {why}. {}", schema.asked());
             let answer = self.ask(key, again).await?;
+            // The second answer may have read more untrusted text than the first.
             tainted.absorb(&answer.tainted);
             fits = schema.fit_said(said(answer.end)).await;
         }
         let done = fits.and_then(|fits| {
-            fits.map_err(|why| format!("the result does not fit output_schema: {why}"))
+            fits.map_err(|why| format!("the result does not match output_schema: {why}"))
         });
         let done = done.map(|value| (summary(&value.to_string()), value));
         self.end(key, done, tainted)
@@ -245,7 +250,7 @@ impl Errand<'_> {
         tokio::select! {
             answer = asked.answer(&mut on) => answer,
             () = self.context.cancel.cancelled() => {
-                let message = "the sub-agent was stopped with its caller";
+                let message = "the sub-agent was stopped because its caller was";
                 Err(ToolError::new(ErrorCode::Cancelled, message))
             }
         }
@@ -290,12 +295,12 @@ impl Errand<'_> {
     }
 }
 
-/// The words with which a turn ended, or why there are none.
+/// The final text of a turn, or why there is none.
 fn said(end: TurnOutcome) -> Result<String, String> {
     match end {
         TurnOutcome::Answered(text) => Ok(text),
         TurnOutcome::Failed(error) => Err(error),
-        TurnOutcome::Stopped => Err("somebody stopped it".to_owned()),
+        TurnOutcome::Stopped => Err("it was stopped".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the tools of Telegram chats share: the chat, and a file of the cache to send there.
+//! Shared by the Telegram tools: the target chat, and sending a cached file.
 
 use bytes::Bytes;
 use manyhands_channels::FileKind;
@@ -10,30 +10,31 @@ use manyhands_store::OutboxState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The largest file that is sent, in bytes.
+/// Largest file sent, in bytes.
 const MOST: u64 = 20 * 1024 * 1024;
-/// The longest line below a file, in the platform's units.
+/// Longest caption, in Telegram's units.
 const CAPTION: usize = 1_024;
 
-/// What became of a file.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// Whether it arrived.
+    /// Whether it was delivered.
     sent: bool,
-    /// `sent`, `pending` or `sending` while it is on its way, or `unknown` when it may have arrived or not.
+    /// `sent`, `pending` or `sending` while in progress, or `unknown` if it may or may not have
+    /// been delivered.
     state: OutboxState,
     /// The chat.
     chat_id: String,
-    /// Telegram's id of the message, once it arrived.
+    /// Telegram's message id, once delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     message_id: Option<String>,
-    /// The name under which it was sent.
+    /// Name under which it was sent.
     filename: String,
     /// Its size in bytes.
     size: u64,
 }
 
-/// What the tools stand on.
+/// Dependencies of the Telegram tools.
 #[derive(Clone)]
 pub struct Telegram {
     pub host: Host,
@@ -49,7 +50,7 @@ pub(super) struct Sending<'a> {
     pub(super) form: FileKind,
 }
 
-/// A tool that is there in Telegram chats.
+/// The spec of a tool that is available in Telegram chats.
 pub(super) fn spec(name: &str) -> ToolSpec {
     use manyhands_core::Effects;
     super::spec(name)
@@ -60,7 +61,7 @@ pub(super) fn spec(name: &str) -> ToolSpec {
 }
 
 impl Telegram {
-    /// The chat that is meant: the current one, or one that the caller may write to.
+    /// The target chat: the current one, or one the caller may write to.
     pub(super) async fn chat(
         &self,
         named: Option<i64>,
@@ -77,9 +78,9 @@ impl Telegram {
         let place = self.chat(sending.chat, context).await;
         let place = place.map_err(|error| match sending.form {
             FileKind::Voice => error,
-            // These cannot name a chat.
+            // These tools have no chat parameter.
             _ => {
-                let message = "there is no Telegram chat to send it to: this is not asked in one";
+                let message = "no Telegram chat to send to: this conversation is not in one";
                 ToolError::new(ErrorCode::InvalidArguments, message)
             }
         })?;
@@ -130,7 +131,7 @@ impl Telegram {
         })
     }
 
-    /// A file of the cache, whole.
+    /// Reads a cached file.
     async fn read(&self, path: &str) -> Result<(String, Bytes), ToolError> {
         let (host, path) = (self.host.clone(), path.to_owned());
         blocking(move || {
@@ -142,11 +143,11 @@ impl Telegram {
                 .read(&place.path, MOST + 1)
                 .map_err(|e| jail_failure(&e, &shown))?;
             if meta.size > MOST || bytes.len() as u64 > MOST {
-                let message = format!("is larger than {MOST} bytes, the most that is sent");
+                let message = format!("must be at most {MOST} bytes");
                 return Err(ToolError::parameter("path", message));
             }
             if bytes.is_empty() {
-                return Err(ToolError::parameter("path", "is an empty file"));
+                return Err(ToolError::parameter("path", "must not be an empty file"));
             }
             let name = shown.rsplit('/').next().unwrap_or("file").to_owned();
             Ok((name, Bytes::from(bytes)))
@@ -155,13 +156,13 @@ impl Telegram {
     }
 }
 
-/// What did not arrive is an error.
+/// Turns a failed delivery into an error.
 pub(super) fn arrived(told: DeliveryReport) -> Result<DeliveryReport, ToolError> {
     match told.state {
         OutboxState::Failed => {
             let why = told
                 .why
-                .unwrap_or_else(|| "the platform does not say why".to_owned());
+                .unwrap_or_else(|| "the platform gave no reason".to_owned());
             Err(ToolError::new(
                 ErrorCode::Failed,
                 format!("not delivered: {why}"),
@@ -171,7 +172,7 @@ pub(super) fn arrived(told: DeliveryReport) -> Result<DeliveryReport, ToolError>
     }
 }
 
-/// The Telegram chat that is meant: the current one, or one in which something was said before.
+/// The target chat: the current one, or one somebody has written in before.
 pub(super) async fn chat(
     chats: &Chats,
     named: Option<i64>,
@@ -186,7 +187,7 @@ pub(super) async fn chat(
         (Some(here), None) => Ok(here.clone()),
         (Some(here), Some(id)) if here.chat == id => Ok(here.clone()),
         (None, None) => {
-            let message = "must be named, since this is not asked in a Telegram chat";
+            let message = "required, since this conversation is not in a Telegram chat";
             Err(ToolError::parameter("chat_id", message))
         }
         (here, Some(id)) => {
@@ -200,7 +201,8 @@ pub(super) async fn chat(
                 })
                 .await?;
             let unknown = || {
-                let message = format!("{id} is not a chat in which somebody spoke to this gateway");
+                let message =
+                    format!("{id} is not a chat in which somebody has written to this gateway");
                 ToolError::parameter("chat_id", message)
             };
             let place = place.ok_or_else(unknown)?;

@@ -14,7 +14,7 @@ pub struct Params {
     /// Local file path: absolute or relative under `file_cache_dir`, also as `file_cache_dir/<path>`. At most 20 MiB.
     #[schemars(length(min = 1))]
     path: String,
-    /// File name displayed in Telegram; the file's own unless said.
+    /// File name displayed in Telegram; the file's own name by default.
     #[schemars(length(min = 1, max = 200))]
     filename: Option<String>,
     /// Optional file caption.

@@ -11,19 +11,19 @@ use super::telegram::{Output, Sending, Telegram, spec};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Target Telegram chat_id. Required if there is no active chat context; a chat in which somebody spoke before.
+    /// Target Telegram chat_id. Required if there is no active chat context; it must be a chat in which somebody has written before.
     chat_id: Option<i64>,
     /// Local voice file path (recommended .ogg/Opus): absolute or relative under `file_cache_dir`. At most 20 MiB.
     #[schemars(length(min = 1))]
     path: String,
-    /// File name displayed in Telegram; the file's own unless said.
+    /// File name displayed in Telegram; the file's own name by default.
     #[schemars(length(min = 1, max = 200))]
     filename: Option<String>,
 }
 
 pub(super) struct TelegramSendVoice {
     pub(super) telegram: Telegram,
-    /// Whether there is an account, so that a chat can be named from outside of chats.
+    /// Whether an account exists, so that a chat can be named from outside of chats.
     pub(super) outside: bool,
 }
 

@@ -21,17 +21,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::ground::MindGround;
+use crate::ground::AgentToolDeps;
 
-/// Somebody could not be mapped to a reference id, so the text was written down as it was given.
+/// A person could not be mapped to a reference id, so the text was stored unchanged.
 const UNRESOLVED: &str = "reference_unresolved_write_raw";
-/// Who that was, by name.
+/// The people who could not be mapped.
 const MISSING: &str = "missing_reference_id";
-/// A model put references in, and changed other words too.
+/// A model inserted references and changed other words too.
 const REWRITTEN: &str = "content_rewritten_by_llm";
-/// The most items a model is asked to compare a new one with.
+/// Most items a model compares a new one with.
 const MAX_ALIKE: usize = 50;
-/// The platforms whose people have addresses.
+/// Platforms whose users have addresses.
 const CHATS: [&str; 5] = ["telegram", "slack", "line", "discord", "whatsapp"];
 
 /// Maintain `TODO.md` and `TODO.DONE.md` under `file_state_dir`: write an item down, tick one off, or write down what
@@ -40,7 +40,7 @@ const CHATS: [&str; 5] = ["telegram", "slack", "line", "discord", "whatsapp"];
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// `add`, `complete`, or `add_recurring`.
-    action: Action,
+    action: TodoAction,
     /// For `add`: item text. For `complete`: matching query, an item's text, a part of it, or its id.
     #[schemars(length(min = 1))]
     content: String,
@@ -57,37 +57,37 @@ pub struct Params {
     tz: Option<String>,
 }
 
-/// What is done.
+/// The action.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum TodoAction {
     Add,
     Complete,
     AddRecurring,
 }
 
-/// What happened.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Whether the operation succeeded.
     ok: bool,
-    /// The action that was done.
-    action: Action,
-    /// How many there are now.
+    /// The action.
+    action: TodoAction,
+    /// Number of items after the change.
     updated_counts: Counts,
-    /// How many lines changed.
+    /// Number of changed lines.
     changed: Changed,
-    /// The item it was about.
+    /// The affected item.
     entry: ShownEntry,
     /// Warnings, such as `reference_unresolved_write_raw`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// Open items that said the same and were struck out.
+    /// Open duplicates that were removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     removed: Vec<ShownEntry>,
 }
 
-/// How many there are.
+/// Number of items.
 #[derive(Serialize, JsonSchema)]
 struct Counts {
     /// Open items.
@@ -96,16 +96,16 @@ struct Counts {
     done_count: usize,
 }
 
-/// How many lines changed.
+/// Number of changed lines.
 #[derive(Serialize, JsonSchema)]
 struct Changed {
-    /// Lines that came into TODO.md.
+    /// Lines added to TODO.md.
     wip_added: usize,
-    /// Lines that went from TODO.md.
+    /// Lines removed from TODO.md.
     wip_removed: usize,
-    /// Lines that came into TODO.DONE.md.
+    /// Lines added to TODO.DONE.md.
     done_added: usize,
-    /// Lines that came into TODO.RECUR.md.
+    /// Lines added to TODO.RECUR.md.
     #[serde(skip_serializing_if = "Option::is_none")]
     recurring_added: Option<usize>,
 }
@@ -114,27 +114,27 @@ struct Changed {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Todo")]
 pub struct ShownEntry {
-    /// Its name; `complete` takes it as `content`.
+    /// Its id; `complete` accepts it as `content`.
     id: String,
-    /// When it was written down, in UTC.
+    /// When it was added, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<String>,
-    /// When it was done, in UTC.
+    /// When it was completed, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     done_at: Option<String>,
-    /// The chat it came from.
+    /// Chat it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     chat_id: Option<String>,
     /// When it is next due.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How it comes again.
+    /// How it recurs.
     #[serde(skip_serializing_if = "Option::is_none")]
     repeat: Option<String>,
-    /// The zone in which that is meant.
+    /// Time zone of `next`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tz: Option<String>,
-    /// What is to be done.
+    /// Text.
     content: String,
 }
 
@@ -153,7 +153,7 @@ impl From<TodoItem> for ShownEntry {
     }
 }
 
-pub(super) struct TodoUpdate(pub(super) MindGround);
+pub(super) struct TodoUpdate(pub(super) AgentToolDeps);
 
 impl TypedTool for TodoUpdate {
     type Params = Params;
@@ -180,15 +180,15 @@ impl TypedTool for TodoUpdate {
             return Err(ToolError::parameter("content", message));
         }
         let output = match params.action {
-            Action::Add => self.add(content, &params, context).await?,
-            Action::Complete => self.complete(&content, &params, context).await?,
-            Action::AddRecurring => self.add_recurring(content, &params, context).await?,
+            TodoAction::Add => self.add(content, &params, context).await?,
+            TodoAction::Complete => self.complete(&content, &params, context).await?,
+            TodoAction::AddRecurring => self.add_recurring(content, &params, context).await?,
         };
         Outcome::of(&output)
     }
 }
 
-/// The errors that have words of their own.
+/// The errors whose wording is specified.
 fn check_arguments(arguments: &Value) -> Result<(), ToolError> {
     let text = |key: &str| match &arguments[key] {
         Value::Null => Some(""),
@@ -229,7 +229,7 @@ fn check_arguments(arguments: &Value) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// One parameter is wrong, in these words.
+/// An error about one parameter, with exactly this wording.
 fn wrong(parameter: &str, message: &str) -> ToolError {
     ToolError {
         problems: vec![Problem {
@@ -246,14 +246,14 @@ fn refused(error: &ReferenceError) -> ToolError {
     )
 }
 
-/// The text of an item, and what is to be said about it.
-struct Worded {
+/// The text of an item, and warnings about it.
+struct ResolvedText {
     content: String,
     warnings: Vec<String>,
 }
 
 impl TodoUpdate {
-    /// Runs work on the files where it holds nobody up.
+    /// Runs file operations off the async threads.
     async fn with_todos<T: Send + 'static>(
         &self,
         work: impl FnOnce(Notebook) -> Result<T, ToolError> + Send + 'static,
@@ -286,7 +286,7 @@ impl TodoUpdate {
             done_added: 0,
             recurring_added: None,
         };
-        Ok(output(Action::Add, change, changed, worded))
+        Ok(output(TodoAction::Add, change, changed, worded))
     }
 
     async fn add_recurring(
@@ -328,7 +328,7 @@ impl TodoUpdate {
             done_added: 0,
             recurring_added: Some(1),
         };
-        Ok(output(Action::AddRecurring, change, changed, worded))
+        Ok(output(TodoAction::AddRecurring, change, changed, worded))
     }
 
     async fn complete(
@@ -349,11 +349,11 @@ impl TodoUpdate {
             done_added: 1,
             recurring_added: None,
         };
-        let worded = Worded {
+        let worded = ResolvedText {
             content: String::new(),
             warnings: Vec::new(),
         };
-        Ok(output(Action::Complete, change, changed, worded))
+        Ok(output(TodoAction::Complete, change, changed, worded))
     }
 
     /// The model of the agent that makes the call.
@@ -365,7 +365,7 @@ impl TodoUpdate {
         })
     }
 
-    /// The item that is meant: exactly, by a part that no other has, else by a model.
+    /// The matching item: exact, by a unique part, or chosen by a model.
     async fn meant(
         &self,
         query: &str,
@@ -405,13 +405,13 @@ impl TodoUpdate {
         }
     }
 
-    /// The text with references to whoever it speaks of.
+    /// The text with references to the people it mentions.
     async fn worded(
         &self,
         content: String,
         params: &Params,
         context: &CallContext,
-    ) -> Result<Worded, ToolError> {
+    ) -> Result<ResolvedText, ToolError> {
         let place = context.place.as_deref();
         let place = place.filter(|place| CHATS.contains(&place.channel.as_str()));
         let seen = place.and_then(Sighting::in_place);
@@ -439,12 +439,12 @@ impl TodoUpdate {
         let resolved = resolve(&content, &people, speaker.as_ref(), &snapshot);
         let resolved = resolved.map_err(|e| refused(&e))?;
         if resolved.missing.is_empty() {
-            return Ok(Worded {
+            return Ok(ResolvedText {
                 content: resolved.content,
                 warnings: Vec::new(),
             });
         }
-        let raw = |missing: &[String]| Worded {
+        let raw = |missing: &[String]| ResolvedText {
             content: content.clone(),
             warnings: vec![
                 UNRESOLVED.to_owned(),
@@ -481,13 +481,13 @@ impl TodoUpdate {
             true => Vec::new(),
             false => vec![REWRITTEN.to_owned()],
         };
-        Ok(Worded {
+        Ok(ResolvedText {
             content: text,
             warnings,
         })
     }
 
-    /// Open items of the same chat that say the same: word for word, or as a model sees it.
+    /// Open items of the same chat with the same meaning: identical, or according to a model.
     async fn repeated(
         &self,
         entry: &TodoEntry,
@@ -558,7 +558,7 @@ impl TodoModel for CallingModel<'_> {
     }
 }
 
-fn output(action: Action, change: TodoChange, changed: Changed, worded: Worded) -> Output {
+fn output(action: TodoAction, change: TodoChange, changed: Changed, worded: ResolvedText) -> Output {
     Output {
         ok: true,
         action,
@@ -573,7 +573,7 @@ fn output(action: Action, change: TodoChange, changed: Changed, worded: Worded) 
     }
 }
 
-/// The chat that an item belongs to: the one that is named, else the Telegram chat in which this is said.
+/// The chat of an item: the named one, or the current Telegram chat.
 fn chat_id(params: &Params, context: &CallContext) -> Result<Option<String>, ToolError> {
     let named = params.chat_id.as_deref().map(str::trim);
     if let Some(named) = named.filter(|named| !named.is_empty()) {
@@ -602,6 +602,6 @@ fn ambiguous(items: &[&TodoItem]) -> ToolError {
     let ids: Vec<&str> = items.iter().take(50).map(|item| item.id.as_str()).collect();
     let message = format!("ambiguous todo item match: {}", shown.join(" | "));
     wrong("content", &message)
-        .hint("call again with the id of the one that is meant")
+        .hint("call again with the id of the item you mean")
         .details(json!({ "candidates": ids }))
 }

@@ -69,49 +69,49 @@ impl From<Method> for FetchMethod {
 pub enum Output {
     /// The response.
     Response {
-        /// Where it came from, after redirects.
+        /// Final URL, after redirects.
         url: String,
         /// HTTP status code.
         status: u16,
         /// Response content type.
         content_type: String,
-        /// Whether something is missing from the content.
+        /// Whether part of the content is missing.
         truncated: bool,
-        /// How large the whole is, where that is known.
+        /// Full size, if known.
         #[serde(skip_serializing_if = "Option::is_none")]
         full_size: Option<u64>,
-        /// Response headers worth knowing, names in lower case.
+        /// Selected response headers, names in lower case.
         headers: BTreeMap<String, String>,
         /// The title of a page.
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// The artifact that holds all of the text, when not all is shown.
+        /// Artifact with the full text, if not all is shown.
         #[serde(skip_serializing_if = "Option::is_none")]
         artifact_id: Option<String>,
-        /// Requested values that a limit lowered.
+        /// Requested values lowered to a limit.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         lowered: Vec<Lowered>,
-        /// The body as text; a page of HTML as its readable part.
+        /// Body as text; HTML as its readable part.
         content: String,
         /// Links on a page, at most 50.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         links: Vec<PageLink>,
     },
-    /// Where it was saved.
+    /// A saved response.
     Download {
-        /// Where it came from, after redirects.
+        /// Final URL, after redirects.
         url: String,
         /// HTTP status code.
         status: u16,
         /// Response content type.
         content_type: String,
-        /// The absolute path of the file.
+        /// Absolute path of the file.
         path: String,
         /// Its size.
         bytes: u64,
         /// Its SHA-256, in hexadecimal.
         sha256: String,
-        /// Requested values that a limit lowered.
+        /// Requested values lowered to a limit.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         lowered: Vec<Lowered>,
     },
@@ -133,7 +133,7 @@ impl TypedTool for UrlFetch {
             .deadline(Duration::from_secs(3_660))
     }
 
-    /// Fetching looks; anything that carries a body, a credential or another method speaks.
+    /// A plain fetch only reads; a body, a credential or another method may do more.
     fn effects_of(&self, arguments: &Value) -> Effects {
         let given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
         let method = arguments
@@ -157,6 +157,7 @@ impl TypedTool for UrlFetch {
             limits.timeout,
             "tools.url_fetch.timeout",
         )?;
+        // Downloads go to disk, so their limit is higher than that of content for the model.
         let (most, setting) = match params.download_path {
             Some(_) => (
                 limits.max_download_bytes,
@@ -171,7 +172,7 @@ impl TypedTool for UrlFetch {
             .keys()
             .any(|name| name.eq_ignore_ascii_case("range"));
         if params.auth_profile.is_some() && part {
-            // Piece by piece, an answer that repeats the secret could not be recognised.
+            // In parts, a response that echoes the secret could not be recognised.
             let message = "Range cannot be used together with auth_profile";
             return Err(ToolError::parameter("headers", message));
         }
@@ -205,6 +206,7 @@ impl TypedTool for UrlFetch {
                 status: response.status,
                 content_type: response.content_type.unwrap_or_default(),
                 content: response.content,
+                // Only where it tells more than the content itself.
                 full_size: response.full_size.filter(|_| response.truncated),
                 truncated: response.truncated,
                 headers: response.headers,
@@ -215,6 +217,7 @@ impl TypedTool for UrlFetch {
             })?;
             return Ok(outcome.shortened(fetched.cut));
         };
+        // The path is checked before the request, which may have effects.
         let place = self.host.to_download(&path)?;
         let saved = self.web.download(asked, profile.as_ref(), &place).await?;
         Outcome::of(&Output::Download {

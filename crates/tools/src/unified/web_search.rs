@@ -21,7 +21,7 @@ pub struct Params {
     max_results: Option<u32>,
 }
 
-/// What was found.
+/// Search results.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The keywords.
@@ -30,7 +30,7 @@ pub struct Output {
     provider: String,
     /// Results, best first.
     results: Vec<SearchHit>,
-    /// Requested values that a limit lowered.
+    /// Requested values lowered to a limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lowered: Vec<Lowered>,
 }

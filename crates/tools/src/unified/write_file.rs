@@ -28,16 +28,16 @@ enum WriteMode {
     Append,
 }
 
-/// What was written.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The absolute path.
     path: String,
-    /// How many bytes the call wrote.
+    /// Bytes written by this call.
     bytes_written: u64,
-    /// The size of the file now.
+    /// Size of the file afterwards.
     size: u64,
-    /// How it was written.
+    /// Write mode.
     mode: WriteMode,
 }
 

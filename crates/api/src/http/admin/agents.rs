@@ -1,4 +1,4 @@
-//! Agents: those that the settings name, and `main`.
+//! Agents: those in the settings, and `main`.
 
 use std::sync::Arc;
 
@@ -12,67 +12,67 @@ use manyhands_http_common::{Answer, Owner, Refusal, answer};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is set for an agent.
+/// The settings of an agent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentView {
-    /// Its name.
+    /// Name.
     #[schemars(with = "String")]
     id: AgentId,
-    /// Its model, as `provider/model`.
+    /// Model, as `provider/model`.
     model: Option<String>,
-    /// How hard it thinks.
+    /// Reasoning level.
     thinking: Option<ThinkingLevel>,
-    /// The tools its model is shown, by pattern.
+    /// Tools its model is given, by pattern.
     tools: Vec<Pattern>,
-    /// The tools it has to look for first, by pattern.
+    /// Tools it must discover first, by pattern.
     discover: Vec<Pattern>,
-    /// Whose workspace it works in.
+    /// Agent whose workspace it uses.
     #[schemars(with = "String")]
     workspace: AgentId,
-    /// In which of its sessions people write to it directly.
+    /// Which of its sessions receive direct messages.
     dm_scope: DmScope,
-    /// Rules of its own.
+    /// Its own rules.
     policy: Vec<Rule>,
-    /// What its model is told besides the files of its workspace.
+    /// Extra system prompt, besides the files of its workspace.
     system_prompt: Option<String>,
-    /// When its sessions begin anew by themselves.
+    /// When its sessions are reset automatically.
     reset: Reset,
 }
 
-/// Agents.
+/// A list of agents.
 #[derive(Serialize, JsonSchema)]
 pub struct AgentList {
-    /// How many.
+    /// Number of agents.
     count: usize,
-    /// The agents, `main` first.
+    /// Agents, `main` first.
     agents: Vec<AgentView>,
 }
 
-/// One agent with its tools.
+/// An agent with its tools.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentTools {
     #[serde(flatten)]
     set: AgentView,
-    /// The agent that made it, where one did.
+    /// The agent that spawned it, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     made_by: Option<AgentId>,
-    /// The tools that its model is shown.
+    /// Tools its model is given.
     direct_tools: Vec<String>,
-    /// The tools that it can find.
+    /// Tools it can discover.
     discovered_tools: Vec<String>,
 }
 
-/// One agent.
+/// The response with an agent.
 #[derive(Serialize, JsonSchema)]
 pub struct AgentShown {
     /// The agent.
     agent: AgentTools,
 }
 
-/// All agents, `main` first.
+/// Lists all agents, `main` first.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<AgentList> {
     let settings = gateway.settings.current();
     let all = names(&settings);
@@ -89,7 +89,7 @@ pub fn names(settings: &Settings) -> Vec<AgentId> {
     std::iter::once(main.clone()).chain(others).collect()
 }
 
-/// One agent: what is set, its own rules, and the tools that its model is shown or can find.
+/// Returns an agent: settings, own rules and available tools.
 pub async fn show(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -122,7 +122,7 @@ pub async fn show(
     let named = settings.agents.contains_key(&id);
     let (mut set, mut made_by) = (shown(&settings, id), None);
     if !named {
-        // One that an agent made: what it was made with.
+        // A spawned agent has no settings of its own: show what it was created with.
         set.model = agent.model.as_ref().map(ToString::to_string);
         set.tools = agent.tools;
         set.system_prompt = agent.system_prompt;

@@ -1,4 +1,4 @@
-//! Approvals: what waits for the owner, and the owner's answer.
+//! Approvals: pending requests and the owner's decisions.
 
 use std::sync::Arc;
 
@@ -15,84 +15,85 @@ use serde_json::Value;
 use super::{body, query};
 use crate::http::object::Json;
 
-/// Which approvals to list.
+/// Filter of the list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// Also those already answered, used or expired.
+pub struct ApprovalQuery {
+    /// Include decided, used and expired ones.
     #[serde(default)]
     all: bool,
 }
 
-/// The owner's answer.
+/// The owner's decision.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decide {
-    /// Whether it may run.
-    decision: Word,
-    /// How far an approval reaches: `once` unless said; `conversation` covers calls like it until the
+    /// Approve or deny.
+    decision: DecisionWord,
+    /// Scope of an approval, `once` by default; `conversation` covers similar calls until the
     /// conversation is reset; `always` adds the proposed rule to the policy.
     #[serde(default)]
     scope: ApprovalScope,
-    /// What the model is told with a denial.
+    /// Message to the model, with a denial.
     message: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum DecisionWord {
     Approve,
     Deny,
 }
 
-/// A question as it is shown: exactly what will run.
+/// An approval request, with exactly what will run.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
-    /// Its id, by which it is answered.
+    /// Id used to decide it.
     id: ApprovalId,
-    /// `pending`, `approved`, `denied`, `used`, `expired`, or `withdrawn` when whoever asked goes on without it.
+    /// `pending`, `approved`, `denied`, `used`, `expired`, or `withdrawn` if the requester
+    /// continued without it.
     state: String,
     /// The tool.
     tool: String,
-    /// With what it is called.
+    /// Arguments of the call.
     arguments: Value,
-    /// What it does to the world.
+    /// Effects of the call.
     effects: Effects,
-    /// Who asks, by name.
+    /// Name of the requester.
     caller: String,
-    /// On whose behalf.
+    /// Agent the call is made for.
     agent: String,
-    /// The conversation it is asked in, if in one.
+    /// Session it belongs to, if any.
     session_key: Option<String>,
-    /// Which rule asked.
+    /// The rule that asked.
     rule: String,
-    /// When it was asked.
+    /// When it was requested.
     created_at: String,
-    /// Until when it can be answered.
+    /// When it expires.
     expires_at: String,
-    /// Who answered.
+    /// Who decided it.
     decided_by: Option<String>,
-    /// When.
+    /// When it was decided.
     decided_at: Option<String>,
-    /// The rule that `always` would add, as it would stand in `policy.rules`.
+    /// The rule `always` would add, as it would appear in `policy.rules`.
     proposed_rule: Option<Value>,
-    /// The untrusted text that was read before the call was requested.
+    /// Untrusted text read before the call was requested.
     tainted_by: Option<String>,
-    /// How far the approval reaches.
+    /// Scope of the approval.
     scope: ApprovalScope,
-    /// What the owner said with the answer.
+    /// The owner's message.
     message: Option<String>,
 }
 
-/// Questions to the owner.
+/// A list of approval requests.
 #[derive(Serialize, JsonSchema)]
 pub struct ApprovalList {
-    /// The questions, newest first.
+    /// Requests, newest first.
     approvals: Vec<Approval>,
 }
 
-/// A question that was answered.
+/// The response with a decided request.
 #[derive(Serialize, JsonSchema)]
 pub struct ApprovalDecided {
     /// The question.
@@ -123,11 +124,11 @@ impl From<ApprovalRecord> for Approval {
     }
 }
 
-/// What waits for an answer, newest first.
+/// Lists pending requests, newest first.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
-    which: Result<Query<Which>, QueryRejection>,
+    which: Result<Query<ApprovalQuery>, QueryRejection>,
 ) -> Answer<ApprovalList> {
     let state = (!query(which)?.all).then_some(ApprovalState::Pending);
     let records = gateway.path.approvals().list(state).await?;
@@ -136,7 +137,7 @@ pub async fn list(
     })
 }
 
-/// Answers one question.
+/// Decides a request.
 pub async fn decide(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -145,13 +146,13 @@ pub async fn decide(
 ) -> Answer<ApprovalDecided> {
     let given = body(decision)?;
     let decision = match given.decision {
-        Word::Approve => ApprovalDecision::Approve(given.scope),
-        Word::Deny => ApprovalDecision::Deny,
+        DecisionWord::Approve => ApprovalDecision::Approve(given.scope),
+        DecisionWord::Deny => ApprovalDecision::Deny,
     };
     let id: ApprovalId = id.parse().map_err(|_| {
         Refusal(ToolError::parameter(
             "id",
-            "must be the id of an approval, from `manyhands approvals list`",
+            "must be an approval id from `manyhands approvals list`",
         ))
     })?;
     let message = given.message.as_deref();

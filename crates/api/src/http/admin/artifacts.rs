@@ -1,4 +1,5 @@
-//! Artifacts over HTTP: listed, shown, taken, given and removed; bytes are streamed both ways.
+//! Artifacts over HTTP: list, inspect, download, upload and delete; bytes are streamed in both
+//! directions.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use manyhands_core::{
 };
 use manyhands_gateway::{Gateway, Stores};
 use manyhands_host::artifacts::{ArtifactReader, KeptFile, check_name, mime_by_name};
-use manyhands_http_common::{Answer, Asker, Refusal, answer, proved};
+use manyhands_http_common::{Answer, Authenticated, Refusal, answer, proved};
 use manyhands_store::{ArtifactFilter, ArtifactRecord, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,66 +26,66 @@ use serde_json::json;
 use super::query;
 use crate::http::shapes;
 
-/// How long an upload may take.
+/// Time limit of an upload.
 const UPLOAD: Duration = Duration::from_secs(3_600);
 
-/// Which artifacts to list.
+/// Filter of the list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// Only those of this agent.
+pub struct ArtifactQuery {
+    /// Only artifacts of this agent.
     #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
-    /// Only those in this chat; `results` for large results.
+    /// Only artifacts of this chat; `results` for large results.
     #[schemars(regex(pattern = shapes::CHAT))]
     chat: Option<String>,
-    /// How many at most; 100 when not said.
+    /// Maximum number; 100 by default.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
-    /// How many to pass over.
+    /// Number to skip.
     offset: Option<u32>,
 }
 
-/// What is said of an upload.
+/// Description of an upload.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct New {
-    /// The name of the file.
+pub struct Upload {
+    /// File name.
     #[schemars(regex(pattern = shapes::FILE), length(max = 200))]
     name: String,
-    /// Its media type; by its name when not said.
+    /// Media type; derived from the name by default.
     #[serde(rename = "type")]
     kind: Option<String>,
-    /// For which agent; `main` when not said.
+    /// Owning agent; `main` by default.
     #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
-    /// Into which chat; a new one when not said.
+    /// Chat to add it to; a new one by default.
     #[schemars(regex(pattern = shapes::UUID))]
     chat: Option<String>,
 }
 
-/// What a link carries.
+/// Parameters of a signed link.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Signed {
-    /// Until when the link is good, in seconds since 1970.
+    /// Expiry, in seconds since 1970.
     expires: i64,
-    /// What makes it genuine.
+    /// Signature.
     signature: String,
 }
 
-/// Artifacts.
+/// A list of artifacts.
 #[derive(Serialize, JsonSchema)]
 pub struct ArtifactList {
-    /// The artifacts, newest first.
+    /// Artifacts, newest first.
     artifacts: Vec<ArtifactRecord>,
 }
 
-/// The artifacts of whoever asks; all of them for the owner.
+/// Lists the caller's artifacts; all of them for the owner.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
-    Asker(admitted): Asker,
-    which: Result<Query<Which>, QueryRejection>,
+    Authenticated(admitted): Authenticated,
+    which: Result<Query<ArtifactQuery>, QueryRejection>,
 ) -> Answer<ArtifactList> {
     let which = query(which)?;
     not_a_node(&admitted.caller)?;
@@ -98,12 +99,13 @@ pub async fn list(
         Some(id) => Some(Some(id.parse().map_err(|_| {
             Refusal(ToolError::parameter(
                 "chat",
-                "must be the id of a chat, or results",
+                "must be a chat id or `results`",
             ))
         })?)),
     };
     let filter = ArtifactFilter {
         agent: which.agent.as_deref().map(agent).transpose()?,
+        // Clients see only artifacts of their own calls, whatever filter they send.
         caller: (!admitted.caller.is_owner()).then(|| admitted.caller.key()),
         chat,
     };
@@ -114,14 +116,14 @@ pub async fn list(
     answer(ArtifactList { artifacts })
 }
 
-/// The tool by whose rights and rules artifacts are stored and removed here.
+/// The tool whose rights and rules apply to storing and removing artifacts here.
 const WRITES: &str = "gateway_write_artifact";
 
-/// Stores what is sent as an artifact.
+/// Stores the request body as an artifact.
 pub async fn put(
     State(gateway): State<Arc<Gateway>>,
-    Asker(admitted): Asker,
-    new: Result<Query<New>, QueryRejection>,
+    Authenticated(admitted): Authenticated,
+    new: Result<Query<Upload>, QueryRejection>,
     request: Request,
 ) -> Answer<KeptFile> {
     let new = query(new)?;
@@ -130,6 +132,8 @@ pub async fn put(
     let artifacts = gateway.artifacts();
     let said = request.headers().get(header::CONTENT_LENGTH);
     let said = said.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    // Rejected by its declared length before reading; the store enforces the limit for bodies
+    // without one.
     if said.is_some_and(|length| length > artifacts.most()) {
         let message = format!(
             "the file is larger than limits.artifact_file_bytes, {} bytes",
@@ -144,10 +148,12 @@ pub async fn put(
             .to_owned(),
     };
     let arguments = json!({ "name": new.name, "type": mime, "chat": new.chat, "bytes": said });
+    // The upload is a call of the tool, so that rights, rules, approvals, budget and audit apply.
     let mut call = CallRequest::new(WRITES, arguments, admitted.caller.clone());
     call.agent = new.agent.as_deref().map_or(Ok(AgentId::main()), agent)?;
     call.deadline = Some(UPLOAD);
     let body = request.into_body().into_data_stream();
+    // The call's outcome carries only the id; the record is returned beside it.
     let stored = Arc::new(OnceLock::new());
     let (artifacts, file) = (artifacts.clone(), stored.clone());
     let work = move |context: CallContext| {
@@ -155,7 +161,7 @@ pub async fn put(
             let reader = ArtifactReader::from(&context);
             let bucket = artifacts.bucket(new.chat.as_deref(), None, &reader).await?;
             let broken = |e: axum::Error| StoreError::Invalid {
-                what: format!("the upload broke off: {e}"),
+                what: format!("the upload was interrupted: {e}"),
             };
             let body = body.map_err(broken);
             let stored = artifacts
@@ -172,41 +178,41 @@ pub async fn put(
         .invoke_once(&admitted, call, Stores::More, work)
         .await?;
     let stored = Arc::into_inner(stored).and_then(OnceLock::into_inner);
-    answer(stored.ok_or_else(|| ToolError::internal("the upload left no record"))?)
+    answer(stored.ok_or_else(|| ToolError::internal("the upload was not recorded"))?)
 }
 
-/// Streams an artifact to whoever made the call behind it, or to the owner.
+/// Downloads an artifact; allowed for the caller that created it and for the owner.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
-    Asker(admitted): Asker,
+    Authenticated(admitted): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Response, Refusal> {
     let record = find(&gateway, &admitted.caller, &id).await?;
     serve(&gateway, record).await
 }
 
-/// What is known of an artifact.
+/// Describes an artifact.
 pub async fn show(
     State(gateway): State<Arc<Gateway>>,
-    Asker(admitted): Asker,
+    Authenticated(admitted): Authenticated,
     Path(id): Path<String>,
 ) -> Answer<ArtifactRecord> {
     answer(find(&gateway, &admitted.caller, &id).await?)
 }
 
-/// A link to an artifact.
+/// A download link.
 #[derive(Serialize, JsonSchema)]
 pub struct ArtifactLink {
-    /// Where it is downloaded without a token.
+    /// URL that needs no token.
     url: String,
-    /// Until when that works.
+    /// When it expires.
     expires: String,
 }
 
-/// A link by which an artifact is downloaded without a token.
+/// Creates a link that downloads an artifact without a token.
 pub async fn link(
     State(gateway): State<Arc<Gateway>>,
-    Asker(admitted): Asker,
+    Authenticated(admitted): Authenticated,
     Path(id): Path<String>,
 ) -> Answer<ArtifactLink> {
     let record = find(&gateway, &admitted.caller, &id).await?;
@@ -217,10 +223,10 @@ pub async fn link(
     })
 }
 
-/// An artifact that was removed.
+/// The response after an artifact was removed.
 #[derive(Serialize, JsonSchema)]
 pub struct ArtifactRemoved {
-    /// Which one it was.
+    /// Its id.
     id: ArtifactId,
     /// Always true.
     removed: bool,
@@ -229,9 +235,10 @@ pub struct ArtifactRemoved {
 /// Removes an artifact.
 pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
-    Asker(admitted): Asker,
+    Authenticated(admitted): Authenticated,
     Path(id): Path<String>,
 ) -> Answer<ArtifactRemoved> {
+    // Checked first: a caller without the right must not learn which artifacts exist.
     if let Some(tool) = gateway.path.catalogue().resolve(WRITES) {
         let main = AgentId::main();
         let question = Question::available(&admitted.caller, &main, tool.spec());
@@ -250,6 +257,7 @@ pub async fn remove(
         work.boxed()
     };
     gateway
+        // `Less`: deleting must work when storage is full.
         .invoke_once(&admitted, call, Stores::Less, work)
         .await?;
     answer(ArtifactRemoved {
@@ -258,8 +266,8 @@ pub async fn remove(
     })
 }
 
-/// Streams an artifact to whoever has a link that is good. Others are told the same, whatever
-/// is wrong.
+/// Downloads an artifact by a valid link. All failures give the same error, so that nothing can be
+/// learned by probing.
 pub async fn by_link(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<String>,
@@ -267,9 +275,9 @@ pub async fn by_link(
     parts: Parts,
 ) -> Result<Response, Refusal> {
     let refused = || {
-        let message = "this link is not good, or no longer";
+        let message = "invalid or expired link";
         let refused = ToolError::new(ErrorCode::Forbidden, message);
-        Refusal(refused.hint("ask for a new one"))
+        Refusal(refused.hint("request a new link"))
     };
     let Query(signed) = signed.map_err(|_| refused())?;
     let id: ArtifactId = id.parse().map_err(|_| refused())?;
@@ -280,20 +288,22 @@ pub async fn by_link(
     {
         return Err(refused());
     }
+    // A valid signature authenticates the connection like a token.
     proved(&parts);
     let record = gateway.store.artifacts().get(id).await?;
     serve(&gateway, record.ok_or_else(refused)?).await
 }
 
-/// The artifact of that id, if it is this caller's.
+/// The artifact of that id, if the caller may access it.
 async fn find(gateway: &Gateway, caller: &Caller, id: &str) -> Result<ArtifactRecord, Refusal> {
     not_a_node(caller)?;
     let id: ArtifactId = id
         .parse()
-        .map_err(|_| Refusal(ToolError::parameter("id", "must be the id of an artifact")))?;
+        .map_err(|_| Refusal(ToolError::parameter("id", "must be an artifact id")))?;
     let found = gateway.store.artifacts().get(id).await?;
+    // Foreign artifacts are reported as missing, so that ids cannot be probed.
     let own = found.filter(|record| caller.is_owner() || record.caller == caller.key());
-    own.ok_or_else(|| Refusal(ToolError::not_found(format!("there is no artifact {id}"))))
+    own.ok_or_else(|| Refusal(ToolError::not_found(format!("no artifact {id}"))))
 }
 
 fn not_a_node(caller: &Caller) -> Result<(), Refusal> {
@@ -306,7 +316,7 @@ fn not_a_node(caller: &Caller) -> Result<(), Refusal> {
     }
 }
 
-/// The bytes as a file to save: a browser neither shows nor guesses what they are.
+/// Serves the bytes as a download, so that a browser neither renders nor sniffs them.
 async fn serve(gateway: &Gateway, record: ArtifactRecord) -> Result<Response, Refusal> {
     let stream = gateway.store.artifacts().open(record.id, None).await?;
     let mime = match record.mime.starts_with("text/") && !record.mime.contains(';') {
@@ -314,11 +324,13 @@ async fn serve(gateway: &Gateway, record: ArtifactRecord) -> Result<Response, Re
         false => record.mime,
     };
     let text = |text: String| {
+        // An invalid header value must not make the download fail.
         HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("application/octet-stream"))
     };
     let headers = [
         (header::CONTENT_TYPE, text(mime)),
         (header::CONTENT_LENGTH, HeaderValue::from(record.size)),
+        // These headers keep a browser from running content of an artifact in the gateway's origin.
         (
             header::X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),
@@ -340,8 +352,9 @@ async fn serve(gateway: &Gateway, record: ArtifactRecord) -> Result<Response, Re
     Ok((headers, Body::from_stream(stream)).into_response())
 }
 
-/// `attachment` with the name, letter for letter where the client knows how.
+/// `Content-Disposition: attachment` with the name, exact for clients that support `filename*`.
 fn disposition(name: &str) -> String {
+    // The quoted form is ASCII for old clients; `filename*` carries the exact name.
     let plain = |c: char| match c {
         ' '..='~' if !matches!(c, '"' | '\\' | '%') => c,
         _ => '_',

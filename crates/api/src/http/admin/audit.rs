@@ -1,4 +1,4 @@
-//! The audit: looked at, and verified.
+//! The audit log: queries and verification.
 
 use std::sync::Arc;
 
@@ -14,42 +14,42 @@ use serde::{Deserialize, Serialize};
 use super::query;
 use crate::http::shapes;
 
-/// Which entries to show.
+/// Filter of the list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// Only tools that fit this pattern.
+pub struct AuditQuery {
+    /// Only tools matching this pattern.
     tool: Option<String>,
-    /// Only this caller's key.
+    /// Only calls of this caller key.
     caller: Option<String>,
-    /// Only calls on behalf of this agent.
+    /// Only calls for this agent.
     agent: Option<String>,
-    /// Only this call, by the id that `x-manyhands-call` of its answer gave.
+    /// Only this call, by the id in its `x-manyhands-call` response header.
     #[schemars(regex(pattern = shapes::UUID))]
     call: Option<String>,
     /// Only `ok` or `error`.
     status: Option<AuditStatus>,
     /// Only entries after this number.
     after: Option<i64>,
-    /// Only entries before this number: the next page.
+    /// Only entries before this number, for the next page.
     before: Option<i64>,
-    /// How many at most; 100 when not said, 1000 at most.
+    /// Maximum number; 100 by default, at most 1000.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
 }
 
-/// Entries of the audit.
+/// A list of audit entries.
 #[derive(Serialize, JsonSchema)]
 pub struct AuditList {
-    /// The entries, newest first.
+    /// Entries, newest first.
     entries: Vec<AuditRecord>,
 }
 
-/// Entries, newest first.
+/// Lists entries, newest first.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
-    which: Result<Query<Which>, QueryRejection>,
+    which: Result<Query<AuditQuery>, QueryRejection>,
 ) -> Answer<AuditList> {
     let which = query(which)?;
     let limit = which.limit.unwrap_or(100);
@@ -61,7 +61,7 @@ pub async fn list(
         tool: which.tool.map(Pattern::new),
         caller: which.caller,
         agent: which.agent,
-        call: call.map_err(|_| ToolError::parameter("call", "must be the id of a call"))?,
+        call: call.map_err(|_| ToolError::parameter("call", "must be a call id"))?,
         status: which.status,
         after_seq: which.after,
         before_seq: which.before,
@@ -71,7 +71,7 @@ pub async fn list(
     answer(AuditList { entries })
 }
 
-/// Checks the whole chain.
+/// Verifies the whole chain.
 pub async fn verify(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ChainVerdict> {
     let verdict = gateway.store.audit().verify(VerifyFrom::Genesis).await?;
     answer(verdict)

@@ -1,4 +1,4 @@
-//! How calls went, day by day: counted in the audit, so that nobody has to read all of it.
+//! Call statistics by day, computed from the audit log.
 
 use std::sync::Arc;
 
@@ -17,45 +17,45 @@ use super::query;
 
 const DAYS: u32 = 30;
 const MAX_DAYS: u32 = 90;
-/// How many calls are counted.
+/// Calls to count.
 const MAX_CALLS: u32 = 200_000;
-/// How many tools are told of one day.
+/// Tools reported per day.
 const MAX_TOOLS: u32 = 100;
 
-/// How far back to look.
+/// Time range.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Since {
-    /// How many days, today included; 30 when not said.
+pub struct CallUsageQuery {
+    /// Number of days including today; 30 by default.
     #[schemars(range(min = 1, max = 90))]
     days: Option<u32>,
 }
 
-/// How calls went.
+/// Call statistics.
 #[derive(Serialize, JsonSchema)]
 pub struct CallUsage {
-    /// The first day, by the clocks of the settings.
+    /// First day, in the configured time zone.
     since: String,
-    /// Each day on which a call ended, all tools together; the earliest first.
+    /// Totals of each day with calls, earliest first.
     days: Vec<CallDay>,
-    /// Each tool of each of these days; the earliest day and the tool called most first.
+    /// Totals of each tool per day; earliest day first, most used tool first.
     tools: Vec<CallTool>,
-    /// What was counted at most.
+    /// Limits of the evaluation.
     bound: CallBound,
-    /// Whether that was enough for everything there was.
+    /// Whether the limits covered all calls.
     complete: bool,
 }
 
-/// How the calls of a day went.
+/// Call statistics of a day.
 #[derive(Serialize, JsonSchema)]
 pub struct CallDay {
     /// The day.
     day: String,
     #[serde(flatten)]
-    went: Went,
+    went: CallStats,
 }
 
-/// How the calls of a tool went on a day.
+/// Call statistics of a tool on a day.
 #[derive(Serialize, JsonSchema)]
 pub struct CallTool {
     /// The day.
@@ -63,34 +63,34 @@ pub struct CallTool {
     /// The tool.
     tool: String,
     #[serde(flatten)]
-    went: Went,
+    went: CallStats,
 }
 
-/// How calls went.
+/// Call counts and durations.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "CallsWent")]
-pub struct Went {
-    /// How many ended.
+pub struct CallStats {
+    /// Finished calls.
     calls: u64,
-    /// How many of them with an error.
+    /// Failed calls.
     errors: u64,
-    /// Half of them took no longer, in milliseconds.
+    /// Median duration, in milliseconds.
     p50_ms: Option<f64>,
-    /// Nineteen of twenty took no longer, in milliseconds.
+    /// 95th percentile of the duration, in milliseconds.
     p95_ms: Option<f64>,
 }
 
-/// What is counted at most.
+/// Limits of the evaluation.
 #[derive(Serialize, JsonSchema)]
 pub struct CallBound {
-    /// How many calls, the latest.
+    /// Calls counted, latest first.
     calls: u32,
-    /// How many tools of a day, those called most.
+    /// Tools per day, most used first.
     tools: u32,
 }
 
-impl From<&CallCounts> for Went {
+impl From<&CallCounts> for CallStats {
     fn from(counts: &CallCounts) -> Self {
         #[allow(clippy::cast_precision_loss, reason = "a length of time for people")]
         let ms = |us: u64| us as f64 / 1_000.0;
@@ -103,11 +103,11 @@ impl From<&CallCounts> for Went {
     }
 }
 
-/// How calls went, by day and tool.
+/// Returns call statistics by day and tool.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
-    since: Result<Query<Since>, QueryRejection>,
+    since: Result<Query<CallUsageQuery>, QueryRejection>,
 ) -> Answer<CallUsage> {
     let wanted = query(since)?.days.unwrap_or(DAYS);
     if !(1..=MAX_DAYS).contains(&wanted) {
@@ -175,6 +175,6 @@ fn start(day: Date, zone: &TimeZone) -> Result<Timestamp, Refusal> {
 
 fn beyond(error: jiff::Error) -> Refusal {
     Refusal(ToolError::internal(format!(
-        "the calendar ends there: {error}"
+        "out of the calendar's range: {error}"
     )))
 }

@@ -1,4 +1,4 @@
-//! Chats on platforms: accounts, and people who ask to be known.
+//! Chat accounts and pairing of their users.
 
 use std::sync::Arc;
 
@@ -15,27 +15,27 @@ use serde::{Deserialize, Serialize};
 use super::body;
 use crate::http::object::Json;
 
-/// An account on a platform, as its owner sees it.
+/// A chat account.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelView {
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// The account of ours.
+    /// Account name.
     account_id: String,
     /// `off`, `stopped`, `connecting`, `connected` or `error`.
     state: &'static str,
-    /// What is wrong, if something is.
+    /// What is wrong, if anything.
     detail: Option<String>,
-    /// Since when it stands so.
+    /// When it entered this state.
     since: Option<Timestamp>,
-    /// What it is called there.
+    /// Display name on the platform.
     name: Option<String>,
-    /// Its handle there.
+    /// Handle on the platform.
     handle: Option<String>,
-    /// Its id there.
+    /// Id on the platform.
     id: Option<String>,
-    /// When something was last said or heard.
+    /// When a message was last sent or received.
     last_message_at: Option<Timestamp>,
 }
 
@@ -57,20 +57,20 @@ impl From<Status> for ChannelView {
     }
 }
 
-/// Accounts on platforms.
+/// A list of chat accounts.
 #[derive(Serialize, JsonSchema)]
 pub struct ChannelList {
-    /// How many.
+    /// Number of accounts.
     count: usize,
     /// The accounts.
     channels: Vec<ChannelView>,
-    /// What was heard and is not done.
+    /// Incoming messages not processed yet.
     inbox: Backlog,
-    /// What is to be said and did not arrive.
+    /// Outgoing messages not delivered.
     outbox: OutboxCounts,
 }
 
-/// Every account.
+/// Lists all accounts.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ChannelList> {
     let all = gateway.chats().status().await;
     let records = gateway.chats().records();
@@ -82,7 +82,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Chann
     })
 }
 
-/// Writes what was done with an account into the audit.
+/// Writes an account change to the audit log.
 async fn note(
     gateway: &Gateway,
     owner: &Admitted,
@@ -93,19 +93,19 @@ async fn note(
     Ok(gateway.note(&owner.caller, what, &about).await?)
 }
 
-/// An account that was started.
+/// The response after an account was started.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelStarted {
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// The account of ours.
+    /// Account name.
     account_id: String,
     /// Always true.
     started: bool,
 }
 
-/// Starts an account, or begins anew with it.
+/// Starts or restarts an account.
 pub async fn start(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -121,20 +121,20 @@ pub async fn start(
     })
 }
 
-/// An account that a bridge carries.
+/// An account served by a bridge.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BridgeMade {
-    /// The service.
+    /// Name of the service.
     channel: String,
-    /// The account of ours.
+    /// Account name.
     account_id: String,
-    /// The bridge's token, shown once; none when it has one.
+    /// The bridge's token, shown once; null if it already has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
 
-/// Lets a program of the owner's carry a service.
+/// Creates an account served by a bridge, a program of the owner.
 pub async fn bridge(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -151,19 +151,19 @@ pub async fn bridge(
     })
 }
 
-/// An account that was stopped.
+/// The response after an account was stopped.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelStopped {
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// The account of ours.
+    /// Account name.
     account_id: String,
     /// Always true.
     stopped: bool,
 }
 
-/// Stops an account, until it is started again.
+/// Stops an account until it is started again.
 pub async fn stop(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -179,23 +179,23 @@ pub async fn stop(
     })
 }
 
-/// An account that was given its credentials.
+/// The response after a login.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelLogin {
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// The account of ours.
+    /// Account name.
     account_id: String,
-    /// What it is called there.
+    /// Display name on the platform.
     name: String,
-    /// Its handle there.
+    /// Handle on the platform.
     handle: Option<String>,
-    /// Its id there.
+    /// Id on the platform.
     id: String,
 }
 
-/// Gives an account its credentials.
+/// Sets the credentials of an account.
 pub async fn login(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -217,19 +217,19 @@ pub async fn login(
     })
 }
 
-/// An account that was forgotten.
+/// The response after a logout.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelLogout {
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// The account of ours.
+    /// Account name.
     account_id: String,
     /// Always true.
     logged_out: bool,
 }
 
-/// Forgets an account and its credentials.
+/// Removes an account and its credentials.
 pub async fn logout(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -248,30 +248,30 @@ pub async fn logout(
     })
 }
 
-/// Somebody who writes, as the owner sees them.
+/// A person who writes to an account.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Pair")]
 pub struct Sender {
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// Who, as the platform names them.
+    /// Id on the platform.
     sender_id: String,
-    /// What they are called.
+    /// Display name.
     name: Option<String>,
-    /// Their handle.
+    /// Handle.
     handle: Option<String>,
-    /// Whether they may speak.
+    /// Pairing state.
     state: SenderState,
-    /// Whether it is the owner.
+    /// Whether this is the owner.
     owner: bool,
-    /// What the owner is told to know them by.
+    /// Pairing code, which identifies them to the owner.
     code: Option<String>,
-    /// The beginning of what they said.
+    /// Start of their first message.
     message: Option<String>,
-    /// When they first asked.
+    /// When they first wrote.
     requested_at: Timestamp,
-    /// When it was decided.
+    /// When the owner decided.
     decided_at: Option<Timestamp>,
 }
 
@@ -292,16 +292,16 @@ impl From<SenderRow> for Sender {
     }
 }
 
-/// People who write.
+/// A list of people.
 #[derive(Serialize, JsonSchema)]
 pub struct PairList {
-    /// How many.
+    /// Number of people.
     count: usize,
-    /// Those who ask to be known, and those who were decided about.
+    /// Pending pairing requests and decided ones.
     pairs: Vec<Sender>,
 }
 
-/// Everybody who asks to be known, and those who were decided about.
+/// Lists pairing requests, pending and decided.
 pub async fn pairs(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<PairList> {
     let all = gateway.chats().records().senders().await?;
     answer(PairList {
@@ -310,32 +310,32 @@ pub async fn pairs(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Pair
     })
 }
 
-/// How somebody is let in.
+/// Options of an approval.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Approve {
-    /// Whether it is the owner.
+    /// Whether this is the owner.
     #[serde(default)]
     owner: bool,
 }
 
-/// Somebody who may speak.
+/// The response after a pairing was approved.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairApproved {
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// Who, as the platform names them.
+    /// Id on the platform.
     sender_id: String,
-    /// What they are called.
+    /// Display name.
     name: Option<String>,
     /// Always true.
     approved: bool,
-    /// Whether it is the owner.
+    /// Whether this is the owner.
     owner: bool,
 }
 
-/// Lets somebody speak, by their id or their code.
+/// Approves a person, by id or pairing code.
 pub async fn approve(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -364,19 +364,19 @@ pub async fn approve(
     })
 }
 
-/// Somebody who may not speak.
+/// The response after a pairing was rejected.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairRejected {
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// Who, as the platform names them.
+    /// Id on the platform.
     sender_id: String,
     /// Always true.
     rejected: bool,
 }
 
-/// Lets somebody not speak.
+/// Rejects a person.
 pub async fn reject(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -396,19 +396,19 @@ pub async fn reject(
     })
 }
 
-/// Somebody who was forgotten.
+/// The response after a person was removed.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairForgotten {
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// Who, as the platform names them.
+    /// Id on the platform.
     sender_id: String,
     /// Always true.
     forgotten: bool,
 }
 
-/// Forgets somebody: they are a stranger again.
+/// Removes a person: they are unknown again.
 pub async fn forget(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,

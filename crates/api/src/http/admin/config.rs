@@ -1,4 +1,4 @@
-//! Configuration over HTTP: the same file, the same checks.
+//! Settings over HTTP, with the same file and checks as everywhere.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use super::{body, query};
 use crate::http::object::Json;
 use crate::http::shapes;
 
-/// Which value to show.
+/// Filter.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// A dotted path; everything when not said.
+pub struct ConfigQuery {
+    /// Dotted path; all settings by default.
     #[schemars(regex(pattern = shapes::SETTING))]
     path: Option<String>,
 }
@@ -27,18 +27,18 @@ pub struct Which {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
-    /// A dotted path.
+    /// Dotted path.
     #[schemars(regex(pattern = shapes::SETTING))]
     path: String,
     /// The new value.
     value: Value,
 }
 
-/// A value to take out.
+/// A value to remove.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unset {
-    /// A dotted path.
+    /// Dotted path.
     path: String,
 }
 
@@ -53,14 +53,14 @@ pub enum ConfigShown {
         /// Its dotted path.
         path: String,
     },
-    /// Everything.
+    /// All settings.
     All {
-        /// The settings, as they would stand in config.toml.
+        /// The settings as they would appear in config.toml.
         config: Value,
     },
 }
 
-/// A value that was set.
+/// The response after a value was changed.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigSet {
@@ -68,25 +68,25 @@ pub struct ConfigSet {
     ok: bool,
     /// The dotted path.
     path: String,
-    /// The keys that hold only after the next start.
+    /// Keys that take effect after a restart.
     needs_restart: Vec<String>,
 }
 
-/// What was taken over from config.toml.
+/// Changes applied from config.toml.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigReloaded {
-    /// The keys whose values changed.
+    /// Keys whose values changed.
     changed: Vec<String>,
-    /// Those of them that hold only after the next start.
+    /// Keys that take effect after a restart.
     needs_restart: Vec<String>,
 }
 
-/// One value or all, secrets masked.
+/// Returns one value or all, with secrets masked.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
-    which: Result<Query<Which>, QueryRejection>,
+    which: Result<Query<ConfigQuery>, QueryRejection>,
 ) -> Answer<ConfigShown> {
     match query(which)?.path {
         Some(path) => answer(ConfigShown::One {
@@ -99,7 +99,7 @@ pub async fn get(
     }
 }
 
-/// Sets one value in config.toml; it holds from the next call on where that is possible.
+/// Sets a value in config.toml; effective from the next call on where possible.
 pub async fn set(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -114,7 +114,7 @@ pub async fn set(
     })
 }
 
-/// Takes one value out of config.toml, so that its default holds again.
+/// Removes a value from config.toml, so that its default applies.
 pub async fn unset(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -129,7 +129,7 @@ pub async fn unset(
     })
 }
 
-/// Takes over what somebody wrote into config.toml, at once.
+/// Applies changes made in config.toml immediately.
 pub async fn reload(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,

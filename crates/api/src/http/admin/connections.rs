@@ -1,4 +1,4 @@
-//! Accounts of services: opened, shared, tried, closed. Their credentials are never shown.
+//! Connected accounts of services. Credentials are never returned.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use serde::{Deserialize, Serialize};
 use super::body;
 use crate::http::object::Json;
 
-/// Accounts of services.
+/// A list of accounts.
 #[derive(Serialize, JsonSchema)]
 pub struct ConnectionList {
-    /// How many.
+    /// Number of accounts.
     count: usize,
     /// The accounts.
     connections: Vec<ConnectionRecord>,
 }
 
-/// Every account.
+/// Lists all accounts.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ConnectionList> {
     let all = gateway.servers.accounts().all();
     answer(ConnectionList {
@@ -34,7 +34,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Conne
     })
 }
 
-/// One account.
+/// Returns an account.
 pub async fn show(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
@@ -43,34 +43,34 @@ pub async fn show(
     answer(gateway.servers.accounts().get(&id)?)
 }
 
-/// An account to be opened.
+/// An account to add.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Add {
-    /// The service: the name of an MCP server, or what its `service` says.
+pub struct NewConnection {
+    /// Service: the name of an MCP server, or its `service` setting.
     service: String,
-    /// What to call it; the service's name when not said.
+    /// Display name; the service's name by default.
     name: Option<String>,
-    /// Its credentials by name. `token` is sent as a bearer token unless the server's headers say
-    /// otherwise; for a program each is a variable of its environment.
+    /// Credentials by name. `token` is sent as a bearer token unless the server's headers say
+    /// otherwise; a program receives each as an environment variable.
     #[serde(default)]
     credentials: BTreeMap<String, String>,
-    /// The agents that may use it, by pattern; all when not said.
+    /// Agents that may use it, by pattern; all by default.
     agents: Option<Vec<Pattern>>,
 }
 
-/// Opens an account.
+/// Adds an account.
 pub async fn add(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
-    add: Result<Json<Add>, JsonRejection>,
+    add: Result<Json<NewConnection>, JsonRejection>,
 ) -> Answer<ConnectionRecord> {
     let add = body(add)?;
     let known = gateway.servers.all();
     if !known.iter().any(|server| server.service() == add.service) {
         let services: Vec<&str> = known.iter().map(|server| server.service()).collect();
         let message = format!(
-            "no MCP server uses the service {:?}; there are: {}",
+            "no MCP server uses the service {:?}; available: {}",
             add.service,
             services.join(", ")
         );
@@ -95,16 +95,16 @@ pub async fn add(
     answer(made)
 }
 
-/// What is new about an account.
+/// A change of an account.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Change {
-    /// What to call it.
+pub struct ConnectionChange {
+    /// New display name.
     name: Option<String>,
     /// Credentials to set, by name.
     #[serde(default)]
     credentials: BTreeMap<String, String>,
-    /// The agents that may use it, by pattern.
+    /// Agents that may use it, by pattern.
     agents: Option<Vec<Pattern>>,
 }
 
@@ -113,7 +113,7 @@ pub async fn change(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(id): Path<String>,
-    change: Result<Json<Change>, JsonRejection>,
+    change: Result<Json<ConnectionChange>, JsonRejection>,
 ) -> Answer<ConnectionRecord> {
     let change = body(change)?;
     let draft = draft(change.name, change.credentials, change.agents);
@@ -141,7 +141,7 @@ fn draft(
     }
 }
 
-/// Tries an account: asks a server of its service for its tools by it.
+/// Tests an account by listing the tools of a server of its service.
 pub async fn test(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
@@ -150,16 +150,16 @@ pub async fn test(
     answer(gateway.servers.test(&id).await?)
 }
 
-/// An account that was closed.
+/// The response after an account was removed.
 #[derive(Serialize, JsonSchema)]
 pub struct ConnectionRemoved {
-    /// Which one it was.
+    /// Its id.
     pcid: ConnectionId,
     /// Always true.
     removed: bool,
 }
 
-/// Closes an account and forgets its credentials.
+/// Removes an account and its credentials.
 pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,

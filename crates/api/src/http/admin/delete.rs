@@ -1,4 +1,4 @@
-//! Deleting a session, with all that was said in it.
+//! Deleting a session with all its messages.
 
 use std::sync::Arc;
 
@@ -7,33 +7,33 @@ use manyhands_agent::SessionKey;
 use manyhands_agent_services::session_key;
 use manyhands_core::AgentId;
 use manyhands_gateway::Gateway;
-use manyhands_http_common::{Answer, Asker, answer};
+use manyhands_http_common::{Answer, Authenticated, answer};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A session that is gone.
+/// The response after a session was deleted.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleted {
-    /// The key it had.
+    /// Its key.
     #[schemars(with = "String")]
     session_key: SessionKey,
-    /// How many messages were deleted, also of before it was last begun anew.
+    /// Messages deleted, including those from before its last reset.
     deleted_messages: u64,
-    /// How many archives were removed.
+    /// Archives deleted.
     deleted_archives: usize,
-    /// How many open questions to the owner were withdrawn.
+    /// Pending approvals withdrawn.
     withdrawn_approvals: u64,
 }
 
-/// Deletes a session; what runs in it is stopped.
+/// Deletes a session and stops its running turn.
 pub async fn delete(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     Path(text): Path<String>,
 ) -> Answer<SessionDeleted> {
-    let key = session_key(&asker.caller, &AgentId::main(), &text)?;
-    let gone = gateway.delete_session(&asker.caller, &key).await?;
+    let key = session_key(&admitted.caller, &AgentId::main(), &text)?;
+    let gone = gateway.delete_session(&admitted.caller, &key).await?;
     answer(SessionDeleted {
         session_key: key,
         deleted_messages: gone.messages,

@@ -1,4 +1,4 @@
-//! Whether all is in order, as the gateway sees it.
+//! Health checks over HTTP.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use serde::Serialize;
 
 use crate::doctor::Finding;
 
-/// What was found.
+/// The findings of all checks.
 #[derive(Serialize, JsonSchema)]
 pub struct Findings {
-    /// One for each thing that was looked at; some things have several.
+    /// One or more per check.
     findings: Vec<Finding>,
 }
 
-/// Looks at everything that can be asked of a running gateway; it takes some seconds at most.
+/// Runs all checks of a running gateway; takes a few seconds at most.
 pub async fn look(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Findings> {
     let findings = crate::doctor::look(&gateway).await;
     answer(Findings { findings })

@@ -1,4 +1,4 @@
-//! Messages on platforms: those that wait or did not arrive, and those that could not be worked on.
+//! Outgoing chat messages that are queued or failed, and incoming ones that could not be processed.
 
 use std::sync::Arc;
 
@@ -14,51 +14,52 @@ use serde_json::Value;
 
 use super::query;
 
-/// The most rows of one answer.
+/// Most messages in one response.
 const MOST: u32 = 1_000;
-/// How much of a message is shown in a list.
+/// Characters of a message shown in a list.
 const SHOWN: usize = 200;
 
-/// Which messages.
+/// Filter of the list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// `pending`, `sending`, `sent`, `failed`, `unknown` or `dropped`; all that did not arrive when not said.
+pub struct OutboxQuery {
+    /// `pending`, `sending`, `sent`, `failed`, `unknown` or `dropped`; all undelivered ones by
+    /// default.
     #[schemars(extend("enum" = ["pending", "sending", "sent", "failed", "unknown", "dropped", null]))]
     state: Option<String>,
-    /// How many at most; 100 when not said, 1000 at most.
+    /// Maximum number; 100 by default, at most 1000.
     limit: Option<u32>,
 }
 
-/// A message that is to be said, or was.
+/// An outgoing message.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outbound {
     /// Its id.
     id: String,
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// The account of ours.
+    /// Account name.
     account_id: String,
     /// The chat.
     to: Option<String>,
-    /// Where it stands.
+    /// Delivery state.
     state: OutboxState,
-    /// The beginning of it, or the name of a file.
+    /// Start of the text, or a file name.
     text: Option<String>,
-    /// How often it was tried.
+    /// Delivery attempts.
     attempts: i64,
-    /// Not before this.
+    /// Earliest time of the next attempt.
     due: Timestamp,
-    /// What went wrong last.
+    /// Last error.
     error: Option<String>,
-    /// The platform's id of it.
+    /// Message id on the platform.
     message_id: Option<String>,
-    /// The conversation that it comes from.
+    /// Session it comes from.
     session_key: Option<String>,
     /// When it was written.
     created_at: Timestamp,
-    /// When it arrived, or was given up.
+    /// When it was delivered or given up.
     ended_at: Option<Timestamp>,
 }
 
@@ -84,7 +85,7 @@ impl From<OutboxRow> for Outbound {
     }
 }
 
-/// A text, where there is one.
+/// The text of a message, if it has one.
 fn said(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
@@ -93,10 +94,10 @@ fn beginning(text: String) -> String {
     text.chars().take(SHOWN).collect()
 }
 
-/// What is to be said, or was.
+/// A list of outgoing messages.
 #[derive(Serialize, JsonSchema)]
 pub struct Outbox {
-    /// How many are listed.
+    /// Number of messages.
     count: usize,
     /// The messages.
     messages: Vec<Outbound>,
@@ -104,11 +105,11 @@ pub struct Outbox {
     lost: OutboxCounts,
 }
 
-/// What is to be said, or was.
+/// Lists outgoing messages.
 pub async fn outbox(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
-    which: Result<Query<Which>, QueryRejection>,
+    which: Result<Query<OutboxQuery>, QueryRejection>,
 ) -> Answer<Outbox> {
     let which = query(which)?;
     let state = which.state.map(|state| state.parse::<OutboxState>());
@@ -126,7 +127,7 @@ pub async fn outbox(
     })
 }
 
-/// A message that is tried again.
+/// The response after a message was queued again.
 #[derive(Serialize, JsonSchema)]
 pub struct OutboxResent {
     /// Its id.
@@ -135,7 +136,7 @@ pub struct OutboxResent {
     resent: bool,
 }
 
-/// Has a message tried again that did not arrive.
+/// Retries an undelivered message.
 pub async fn resend(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -146,7 +147,7 @@ pub async fn resend(
     answer(OutboxResent { id, resent: true })
 }
 
-/// A message that was let go of.
+/// The response after a message was dropped.
 #[derive(Serialize, JsonSchema)]
 pub struct OutboxDropped {
     /// Its id.
@@ -155,8 +156,8 @@ pub struct OutboxDropped {
     dropped: bool,
 }
 
-/// Lets go of a message that did not arrive.
-pub async fn let_go(
+/// Drops an undelivered message.
+pub async fn drop_message(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(id): Path<String>,
@@ -166,29 +167,29 @@ pub async fn let_go(
     answer(OutboxDropped { id, dropped: true })
 }
 
-/// A message that was heard.
+/// An incoming message.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Inbound {
     /// Our id of it.
     id: String,
-    /// The platform.
+    /// Platform.
     channel: String,
-    /// The account of ours.
+    /// Account name.
     account_id: String,
-    /// Who wrote, as the platform names them.
+    /// Sender's id on the platform.
     from: Option<String>,
-    /// What they are called.
+    /// Sender's display name.
     name: Option<String>,
     /// The chat.
     chat: Option<String>,
-    /// The beginning of what they said.
+    /// Start of the text.
     text: Option<String>,
-    /// How often it was tried.
+    /// Processing attempts.
     attempts: i64,
-    /// Why it went no further.
+    /// Why processing failed.
     error: Option<String>,
-    /// When it was heard.
+    /// When it was received.
     received_at: Timestamp,
 }
 
@@ -211,16 +212,16 @@ impl From<InboxRow> for Inbound {
     }
 }
 
-/// What was heard and could not be worked on.
+/// Incoming messages that could not be processed.
 #[derive(Serialize, JsonSchema)]
 pub struct Inbox {
-    /// How many.
+    /// Number of messages.
     count: usize,
     /// The messages.
     messages: Vec<Inbound>,
 }
 
-/// What was heard and could not be worked on.
+/// Lists incoming messages that could not be processed.
 pub async fn inbox(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Inbox> {
     let rows = gateway.chats().records().failed(MOST).await?;
     answer(Inbox {
@@ -229,7 +230,7 @@ pub async fn inbox(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Inbo
     })
 }
 
-/// A message that is worked on again.
+/// The response after a message was queued again.
 #[derive(Serialize, JsonSchema)]
 pub struct InboxRetried {
     /// Its id.
@@ -238,7 +239,7 @@ pub struct InboxRetried {
     retried: bool,
 }
 
-/// Has something worked on again that could not be.
+/// Retries an incoming message.
 pub async fn retry(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,

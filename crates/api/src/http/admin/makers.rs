@@ -1,4 +1,4 @@
-//! Providers of models by the names of their makers: who there is, one added, one removed.
+//! Model providers added from presets: list, add, remove.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use manyhands_config::models::ProviderKind;
 use manyhands_core::{Secret, ToolError};
 use manyhands_gateway::Gateway;
-use manyhands_gateway::provider_presets::{AsDefault, KeyFate, Wanted};
+use manyhands_gateway::provider_presets::{AsDefault, KeyFate, NewProvider};
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
 use manyhands_llm::{ModelId, PresetStatus, ProviderPreset};
 use schemars::JsonSchema;
@@ -19,55 +19,55 @@ use super::body;
 use super::models::{ProviderView, shown};
 use crate::http::object::Json;
 
-/// Somebody whose models can be added by name.
+/// A provider preset.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MakerView {
-    /// Its name: of the provider in the settings, and of its key in the vault.
+    /// Name, of the provider in the settings and of its key in the vault.
     id: String,
-    /// Its name for people.
+    /// Display name.
     title: String,
-    /// How it speaks.
+    /// Wire format.
     kind: ProviderKind,
-    /// Where its models are asked, and its key is sent.
+    /// Endpoint of its models, where its key is sent.
     address: String,
-    /// The same, where it has to be said in config.toml.
+    /// The same, if config.toml must contain it.
     base_url: Option<String>,
-    /// Whether it wants a key.
+    /// Whether it needs an API key.
     needs_key: bool,
-    /// Whether the vault has a key under its name.
+    /// Whether the vault has a key for it.
     has_key: bool,
-    /// The model to begin with, where there is a usual one.
+    /// Suggested model, if any.
     model: Option<String>,
-    /// How it stands in the settings.
+    /// Whether the settings contain it.
     standing: MakerStanding,
-    /// How the provider differs that has its name, where there is one.
+    /// How an existing provider of the same name differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<String>,
 }
 
-/// How a maker stands in the settings.
+/// Whether the settings contain a preset.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MakerStanding {
-    /// The settings do not name it.
+    /// Not in the settings.
     Absent,
-    /// The settings name it, and say the same of it.
+    /// In the settings, unchanged.
     Set,
-    /// The same, but no key is named there.
+    /// In the settings, but without an API key.
     Keyless,
-    /// Another provider has its name, and is left alone.
+    /// A different provider has its name and is left alone.
     Different,
 }
 
-/// Who can be added.
+/// A list of presets.
 #[derive(Serialize, JsonSchema)]
 pub struct MakerList {
-    /// The makers, in the order in which they are offered.
+    /// Presets, in display order.
     makers: Vec<MakerView>,
 }
 
-/// Everybody who can be added by name, and how each stands.
+/// Lists all presets with their status.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<MakerList> {
     let settings = gateway.settings.current();
     let kept = gateway.store.vault().names().await?;
@@ -99,24 +99,23 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Maker
     })
 }
 
-/// Somebody to be added. Where their models are is not for the request to say.
+/// A provider to add. The request cannot choose the endpoint.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Add {
-    /// The maker's name.
+pub struct AddProvider {
+    /// Name of the preset.
     maker: String,
-    /// The model, as the maker calls it; the maker's usual one when not said.
+    /// Model id at the provider; the suggested one by default.
     model: Option<String>,
-    /// Its key, which goes into the vault under the maker's name. When not said, the one that is there
-    /// is used.
+    /// API key, stored in the vault under the preset's name. By default the existing key is used.
     #[serde(default, deserialize_with = "hidden")]
     #[schemars(with = "Option<String>")]
     key: Option<Secret>,
-    /// Whether the model becomes `models.default`; when not said, it does where there is none.
+    /// Whether the model becomes `models.default`; by default only if there is none.
     default: Option<bool>,
 }
 
-/// A text that no message about its type repeats.
+/// Reads text without repeating it in a type error, which would leak a key.
 fn hidden<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Secret>, D::Error> {
     match Value::deserialize(from)? {
         Value::Null => Ok(None),
@@ -125,39 +124,39 @@ fn hidden<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Secret>, D::Error
     }
 }
 
-/// What became of a key.
+/// What happened to an API key.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyState {
-    /// It was put into the vault.
+    /// It was stored in the vault.
     Stored,
-    /// The vault had one, which stays.
+    /// The existing key was kept.
     Kept,
-    /// None is needed.
+    /// No key is needed.
     None,
 }
 
-/// A provider that was added.
+/// The response after a provider was added.
 #[derive(Serialize, JsonSchema)]
 pub struct ProviderAdded {
     /// The provider with its models.
     provider: ProviderView,
-    /// The model that was meant; null where none was said and there is no usual one.
+    /// The chosen model; null if none was named and there is no suggestion.
     model: Option<ModelId>,
-    /// The model that is used unless said.
+    /// The default model.
     default: Option<String>,
-    /// What became of its key.
+    /// What happened to its API key.
     key: KeyState,
 }
 
-/// Adds a maker as a provider, or mends one that is there.
+/// Adds a provider, or updates an existing one.
 pub async fn add(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
-    add: Result<Json<Add>, JsonRejection>,
+    add: Result<Json<AddProvider>, JsonRejection>,
 ) -> Answer<ProviderAdded> {
     let add = body(add)?;
-    let wanted = Wanted {
+    let wanted = NewProvider {
         maker: add.maker,
         model: add.model,
         key: add.key,
@@ -169,11 +168,13 @@ pub async fn add(
     };
     let added = gateway.add_provider(&owner.caller, wanted).await?;
     let models = gateway.model_registry.now();
+    // Cancels the request to the provider if the client disconnects.
     let gone = CancellationToken::new();
     let _gone = gone.clone().drop_guard();
     let listed = models.list_one(&added.provider, &gone).await;
+    // Another request may have removed it since.
     let listed = listed.ok_or_else(|| {
-        let message = format!("{} was removed again meanwhile", added.provider);
+        let message = format!("{} was removed in the meantime", added.provider);
         Refusal(ToolError::not_found(message))
     })?;
     answer(ProviderAdded {
@@ -188,7 +189,7 @@ pub async fn add(
     })
 }
 
-/// A provider that was removed.
+/// The response after a provider was removed.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderRemoved {
@@ -196,11 +197,11 @@ pub struct ProviderRemoved {
     name: String,
     /// Always true.
     removed: bool,
-    /// Whether its key was taken out of the vault too.
+    /// Whether its key was removed from the vault too.
     key_removed: bool,
 }
 
-/// Takes a provider out of the settings that nothing uses any more.
+/// Removes an unused provider from the settings.
 pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,

@@ -1,4 +1,4 @@
-//! Memory: what was said and written down, by words.
+//! Memory: full-text search in conversations and memory files.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use manyhands_agent::MemoryHit;
 use manyhands_agent_services::memory::{Library, scope};
 use manyhands_core::{AgentId, ToolError};
 use manyhands_gateway::Gateway;
-use manyhands_http_common::{Answer, Asker, Refusal, answer};
+use manyhands_http_common::{Answer, Authenticated, Refusal, answer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,37 +18,37 @@ use crate::http::shapes;
 const LIMIT: u32 = 20;
 const MAX_LIMIT: u32 = 100;
 
-/// What to look for.
+/// A search.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// The words.
+pub struct MemoryQuery {
+    /// Search words.
     #[schemars(regex(pattern = shapes::WORDS))]
     query: String,
-    /// Of this agent; for the owner of all when not said, for others of `main`.
+    /// Agent to search; for the owner all by default, for others `main`.
     #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
-    /// How many; 20 when not said.
+    /// Maximum number; 20 by default.
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u32>,
 }
 
-/// What was found.
+/// Search results.
 #[derive(Serialize, JsonSchema)]
 pub struct MemoryFound {
-    /// How many.
+    /// Number of results.
     count: usize,
-    /// Whether everything was looked through.
+    /// Whether everything was searched.
     complete: bool,
-    /// What was found, best first.
+    /// Results, best first.
     results: Vec<MemoryHit>,
 }
 
-/// What was found, best first. A client finds what was said in its own sessions.
+/// Searches memory, best first. A client finds only messages of its own sessions.
 pub async fn search(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
-    which: Result<Query<Which>, QueryRejection>,
+    Authenticated(admitted): Authenticated,
+    which: Result<Query<MemoryQuery>, QueryRejection>,
 ) -> Answer<MemoryFound> {
     let which = query(which)?;
     let agent = which.agent.as_deref().map(str::parse::<AgentId>);
@@ -64,7 +64,7 @@ pub async fn search(
     if let Some(agent) = &agent {
         minds.agent(agent)?;
     }
-    let scope = scope(&asker.caller, agent.as_ref(), &gateway.settings)?;
+    let scope = scope(&admitted.caller, agent.as_ref(), &gateway.settings)?;
     let library = Library {
         minds,
         memory: minds.memory(),

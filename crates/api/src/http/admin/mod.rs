@@ -1,4 +1,4 @@
-//! What is looked after over HTTP, most of it by the owner alone. Each change is a row in the audit.
+//! Administration over HTTP, mostly for the owner. Each change is recorded in the audit log.
 
 pub mod agents;
 pub mod approvals;
@@ -33,15 +33,15 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_http_common::Refusal;
 
-use super::object::Held;
+use super::object::JsonBody;
 
-/// The body, or what is wrong with it.
-pub(super) fn body<T>(body: Result<impl Held<T>, JsonRejection>) -> Result<T, Refusal> {
-    body.map(Held::held)
+/// The request body, or why it is invalid.
+pub(super) fn body<T>(body: Result<impl JsonBody<T>, JsonRejection>) -> Result<T, Refusal> {
+    body.map(JsonBody::held)
         .map_err(|e| Refusal(ToolError::new(ErrorCode::InvalidArguments, e.body_text())))
 }
 
-/// The query, or what is wrong with it.
+/// The query, or why it is invalid.
 pub(super) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
     query
         .map(|Query(value)| value)

@@ -1,4 +1,4 @@
-//! Models: which there are, whether one answers, and what was used up.
+//! Models: list, test, and usage.
 
 use std::sync::Arc;
 
@@ -19,38 +19,38 @@ use tokio_util::sync::CancellationToken;
 use super::{body, query};
 use crate::http::object::Json;
 
-/// How many days of use are shown unless said.
+/// Days of usage by default.
 const DAYS: u32 = 30;
-/// How many days may be asked for.
+/// Most days of usage.
 const MAX_DAYS: u32 = 3_660;
 
-/// What a model costs, in dollars for a million tokens.
+/// Price of a model, in dollars per million tokens.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelPrice {
-    /// Tokens that are read.
+    /// Input tokens.
     input: f64,
-    /// Tokens that are written.
+    /// Output tokens.
     output: f64,
-    /// Tokens read from the provider's cache; as `input` where it is null.
+    /// Tokens read from the provider's cache; null means the price of `input`.
     cache_read: Option<f64>,
-    /// Tokens written to the provider's cache; as `input` where it is null.
+    /// Tokens written to the provider's cache; null means the price of `input`.
     cache_write: Option<f64>,
 }
 
-/// A model, with what is known of it.
+/// A model.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelView {
-    /// As its provider names it.
+    /// Id at its provider.
     model: String,
     /// As `provider/model`.
     id: ModelId,
-    /// What it is called.
+    /// Display name.
     title: Option<String>,
-    /// How many tokens it takes.
+    /// Context window, in tokens.
     context_tokens: Option<u64>,
-    /// What it costs, where that is known.
+    /// Price, if known.
     price: Option<ModelPrice>,
 }
 
@@ -60,38 +60,38 @@ pub struct ModelView {
 pub struct ProviderView {
     /// Its name in the settings.
     provider: String,
-    /// How it speaks.
+    /// Wire format.
     kind: ProviderKind,
-    /// Where it is; empty for a script.
+    /// Endpoint; empty for a script.
     base_url: String,
-    /// Models of it that the settings name.
+    /// Its models named in the settings.
     configured: Vec<ModelId>,
-    /// The same, with what is known of them.
+    /// The same, with details.
     used: Vec<ModelView>,
-    /// It replays a file; no model is there.
+    /// Whether it replays a file instead of calling a model.
     scripted: bool,
-    /// What it offers.
+    /// Models it offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     offered: Option<Vec<ModelView>>,
-    /// Why it does not say what it offers.
+    /// Why its models could not be listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-/// The models that there are.
+/// All configured models.
 #[derive(Serialize, JsonSchema)]
 pub struct ModelList {
-    /// The model that is used unless said.
+    /// The default model.
     default: Option<String>,
-    /// Models to turn to, in order.
+    /// Fallback models, in order.
     fallbacks: Vec<String>,
     /// Every provider.
     providers: Vec<ProviderView>,
-    /// What is wrong with the settings of models.
+    /// Problems in the model settings.
     problems: Vec<String>,
 }
 
-/// Every provider with what it has, and which models are used.
+/// Lists all providers with their models.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ModelList> {
     let models = gateway.model_registry.now();
     let gone = CancellationToken::new();
@@ -106,7 +106,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Model
     })
 }
 
-/// A provider with what is known of its models.
+/// A provider with the details of its models.
 pub(super) fn shown(models: &Models, provider: &ProviderModels) -> ProviderView {
     let known = |model: &ModelId| {
         let offered = provider.offered.as_ref().ok()?;
@@ -149,33 +149,33 @@ fn one(models: &Models, model: &ModelId, offered: Option<&Offered>) -> ModelView
     }
 }
 
-/// What to try.
+/// The model to test.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// As `provider/model`; `models.default` when not said.
+    /// As `provider/model`; `models.default` by default.
     model: Option<String>,
 }
 
-/// A model that answered.
+/// A successful test.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelTested {
     /// The model.
     model: ModelId,
-    /// How long the whole answer took, in milliseconds.
+    /// Duration of the response, in milliseconds.
     latency_ms: u64,
-    /// What it said.
+    /// The reply.
     text: String,
-    /// What it used up.
+    /// Tokens used.
     usage: Usage,
-    /// What that cost, in millionths of a dollar, where its price is known.
+    /// Cost in millionths of a dollar, if the price is known.
     cost_micros: Option<u64>,
-    /// It was a script; no model was asked.
+    /// Whether it was a script and no model was called.
     scripted: bool,
 }
 
-/// Asks a model for a word.
+/// Tests a model with a short prompt.
 pub async fn test(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -188,7 +188,7 @@ pub async fn test(
             .map_err(|e| Refusal(ToolError::parameter("model", e.to_string())))?,
         None => models.default_model().cloned().ok_or_else(|| {
             Refusal(
-                ToolError::parameter("model", "no model is set")
+                ToolError::parameter("model", "no model is configured")
                     .hint("add one with `manyhands models add`, or set models.default and models.providers in config.toml"),
             )
         })?,
@@ -213,7 +213,7 @@ fn told(checked: Checked) -> ModelTested {
     }
 }
 
-/// A model's failure as a refusal.
+/// Converts a model's failure to an error response.
 fn failed(error: ModelError) -> Refusal {
     let message = format!("{}: {}", error.model, error.message);
     let failure = Failure::from(&error);
@@ -224,21 +224,21 @@ fn failed(error: ModelError) -> Refusal {
     Refusal(refused.hint(error.kind.hint()))
 }
 
-/// How far back to look.
+/// Time range.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Since {
-    /// How many days, today included; 30 when not said.
+pub struct UsageQuery {
+    /// Number of days including today; 30 by default.
     #[schemars(range(min = 1, max = 3660))]
     days: Option<u32>,
 }
 
-/// What was used up on one day, by one agent, in one session, of one model.
+/// Usage of one day, agent, session and model.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "UsageRow")]
-pub struct Used {
-    /// The day, in the owner's zone.
+pub struct ModelUsageRow {
+    /// Day in the owner's time zone.
     day: String,
     /// The agent.
     #[schemars(with = "String")]
@@ -247,50 +247,50 @@ pub struct Used {
     session_key: String,
     /// The model.
     model: String,
-    /// How many replies.
+    /// Number of replies.
     calls: i64,
-    /// Tokens that were read.
+    /// Input tokens.
     input_tokens: i64,
-    /// Tokens that were written.
+    /// Output tokens.
     output_tokens: i64,
     /// Tokens read from the provider's cache.
     cache_read_tokens: i64,
     /// Tokens written to the provider's cache.
     cache_write_tokens: i64,
-    /// What it cost, in millionths of a dollar, as far as prices are known.
+    /// Cost in millionths of a dollar, as far as prices are known.
     cost_micros: i64,
 }
 
-/// Everything together.
+/// Total usage.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageTotal {
-    /// How many replies.
+    /// Number of replies.
     calls: i64,
-    /// Tokens that were read.
+    /// Input tokens.
     input_tokens: i64,
-    /// Tokens that were written.
+    /// Output tokens.
     output_tokens: i64,
-    /// What it cost, in millionths of a dollar.
+    /// Cost in millionths of a dollar.
     cost_micros: i64,
 }
 
-/// What models used up.
+/// Usage of models.
 #[derive(Serialize, JsonSchema)]
 pub struct UsageList {
-    /// The first day that is counted.
+    /// First day.
     since: String,
     /// Everything together.
     total: UsageTotal,
-    /// By day, agent, session and model.
-    rows: Vec<Used>,
+    /// Usage by day, agent, session and model.
+    rows: Vec<ModelUsageRow>,
 }
 
-/// What models used up, by day, agent, session and model.
+/// Returns usage by day, agent, session and model.
 pub async fn usage(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
-    since: Result<Query<Since>, QueryRejection>,
+    since: Result<Query<UsageQuery>, QueryRejection>,
 ) -> Answer<UsageList> {
     let days = query(since)?.days.unwrap_or(DAYS);
     if !(1..=MAX_DAYS).contains(&days) {
@@ -311,11 +311,11 @@ pub async fn usage(
     answer(UsageList {
         since,
         total,
-        rows: rows.into_iter().map(Used::from).collect(),
+        rows: rows.into_iter().map(ModelUsageRow::from).collect(),
     })
 }
 
-impl From<UsageRow> for Used {
+impl From<UsageRow> for ModelUsageRow {
     fn from(row: UsageRow) -> Self {
         Self {
             day: row.usage.day,

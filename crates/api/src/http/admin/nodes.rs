@@ -1,4 +1,4 @@
-//! Nodes: listed, invited, renamed, revoked, forgotten.
+//! Nodes: list, enrol, rename, revoke and remove.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use http::request::Parts;
 use manyhands_core::{ErrorCode, NodeId, Role, ToolError};
-use manyhands_gateway::{Failed, Gateway, NewToken};
-use manyhands_http_common::{Answer, Asker, Owner, Refusal, answer, client};
+use manyhands_gateway::{FailedLogin, Gateway, NewToken};
+use manyhands_http_common::{Answer, Authenticated, Owner, Refusal, answer, client};
 use manyhands_wire::{NodeEntry, NodeForgetResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,24 +17,27 @@ use super::{body, query};
 use crate::http::object::Json;
 use crate::http::shapes;
 
-/// How long a code is good unless said: 15 minutes.
+/// Default lifetime of an enrolment code: 15 minutes.
 const CODE_SECONDS: u64 = 900;
-/// How long it may be good at most: a week.
+/// Longest lifetime of an enrolment code: a week.
 const MAX_CODE_SECONDS: u64 = 7 * 86_400;
 
-/// Nodes.
+/// A list of nodes.
 #[derive(Serialize, JsonSchema)]
 pub struct NodeList {
-    /// How many.
+    /// Number of nodes.
     count: usize,
-    /// Every node on record.
+    /// All known nodes.
     nodes: Vec<NodeEntry>,
 }
 
-/// Every node on record.
-pub async fn list(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> Answer<NodeList> {
-    if asker.caller.rights.role.only_serves() {
-        let message = "a node's token does not look at other nodes";
+/// Lists all known nodes.
+pub async fn list(
+    State(gateway): State<Arc<Gateway>>,
+    Authenticated(admitted): Authenticated,
+) -> Answer<NodeList> {
+    if admitted.caller.rights.role.only_serves() {
+        let message = "a node's token cannot list nodes";
         return Err(Refusal(ToolError::new(ErrorCode::Forbidden, message)));
     }
     let nodes = gateway.nodes.list();
@@ -44,31 +47,31 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, Asker(asker): Asker) -> A
     })
 }
 
-/// Who is to come.
+/// A node to invite.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Invite {
-    /// The name the machine will have, 1-32 of a-z, 0-9 and -.
+    /// Name of the node, 1-32 of a-z, 0-9 and -.
     #[schemars(regex(pattern = shapes::NODE))]
     node_id: String,
-    /// How many seconds the code is good; 900 when not said, a week at most.
+    /// Lifetime of the code in seconds; 900 by default, a week at most.
     #[schemars(range(min = 1, max = 604_800))]
     expires_in_seconds: Option<u64>,
 }
 
-/// A code by which a machine becomes a node, once.
+/// A one-time enrolment code.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeCode {
     /// The code.
     code: String,
-    /// The name the machine will have.
+    /// Name of the node.
     node_id: String,
-    /// Until when it is good.
+    /// When it expires.
     expires_at: String,
 }
 
-/// Makes a code by which a machine becomes a node, once.
+/// Creates a one-time enrolment code for a node.
 pub async fn invite(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -96,25 +99,25 @@ pub async fn invite(
     })
 }
 
-/// Who comes.
+/// An enrolment.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Enrol {
-    /// The code, as `manyhands nodes code` printed it.
+    /// The code printed by `manyhands nodes code`.
     code: String,
 }
 
-/// A machine that became a node.
+/// The response after a node enrolled.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeEnrolled {
     /// Its name.
     node_id: String,
-    /// The text of its own token, which is told this once.
+    /// Its token, shown once.
     token: String,
 }
 
-/// Uses a code up: the bearer gets the node's own token, and older ones of that node end.
+/// Redeems a code: the bearer gets the node's own token, and older tokens of that node are revoked.
 pub async fn enrol(
     State(gateway): State<Arc<Gateway>>,
     parts: Parts,
@@ -122,20 +125,22 @@ pub async fn enrol(
 ) -> Answer<NodeEnrolled> {
     let enrol = body(enrol)?;
     let client = client(&parts, &gateway)?;
+    // Redeemed before anything else: a code works once, even if a later step fails.
     let Some(id) = gateway.nodes.use_code(&enrol.code).await? else {
         let message = "invalid or expired code";
         let error = ToolError::new(ErrorCode::Unauthenticated, message)
             .hint("get another from the gateway's owner: `manyhands nodes code NAME`");
-        let refused = gateway.doorman.refuse(client, Failed::NodeCode, error);
+        let refused = gateway.auth.refuse(client, FailedLogin::NodeCode, error);
         return Err(Refusal(refused));
     };
+    // Older tokens end first, so that a node never has two.
     if let Ok(record) = gateway.nodes.on_record(id.as_str()) {
-        for token in gateway.doorman.of_node(&record) {
-            gateway.doorman.revoke(token).await?;
+        for token in gateway.auth.of_node(&record) {
+            gateway.auth.revoke(token).await?;
         }
     }
     let (record, text) = gateway
-        .doorman
+        .auth
         .create(NewToken {
             name: id.to_string(),
             role: Role::Node,
@@ -154,7 +159,7 @@ pub async fn enrol(
     })
 }
 
-/// Another name.
+/// A new name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rename {
@@ -162,15 +167,15 @@ pub struct Rename {
     to: String,
 }
 
-/// A node that was renamed.
+/// The response after a node was renamed.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeRenamed {
-    /// The name it has now.
+    /// Its new name.
     node_id: String,
 }
 
-/// Gives a node another name; it connects again by itself.
+/// Renames a node; it reconnects by itself.
 pub async fn rename(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -187,7 +192,7 @@ pub async fn rename(
     })
 }
 
-/// A node whose token was taken back.
+/// The response after a node's token was revoked.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeRevoked {
@@ -197,7 +202,7 @@ pub struct NodeRevoked {
     disconnected: bool,
 }
 
-/// Takes a node's own token back and disconnects it.
+/// Revokes a node's own token and disconnects it.
 pub async fn revoke(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -210,21 +215,21 @@ pub async fn revoke(
     })
 }
 
-/// How to forget.
+/// Options of a removal.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct How {
-    /// Also when it is connected.
+pub struct ForgetQuery {
+    /// Remove it even if it is connected.
     #[serde(default)]
     force: bool,
 }
 
-/// Forgets a node and takes its own token back.
+/// Removes a node and revokes its own token.
 pub async fn forget(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(id): Path<String>,
-    how: Result<Query<How>, QueryRejection>,
+    how: Result<Query<ForgetQuery>, QueryRejection>,
 ) -> Answer<NodeForgetResult> {
     let how = query(how)?;
     let forgotten = gateway.forget_node(&owner.caller, &id, how.force).await?;

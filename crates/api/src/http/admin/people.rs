@@ -1,4 +1,4 @@
-//! What is to be done, and the contacts: for the owner's page and command line.
+//! To-dos and contacts, for the owner's page and command line.
 
 use std::sync::Arc;
 
@@ -15,41 +15,41 @@ use serde::{Deserialize, Serialize};
 
 use super::query;
 
-/// How many done items are listed when nobody says.
+/// Completed items listed by default.
 const DONE: usize = 100;
-/// The most.
+/// Most completed items in one response.
 const MAX_DONE: usize = 10_000;
 
-/// Which items.
+/// Filter of the list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// How many of the done ones, newest first; 100 when not said.
+pub struct TodoQuery {
+    /// Maximum number of completed items, newest first; 100 by default.
     #[schemars(range(min = 0, max = 10000))]
     done: Option<usize>,
 }
 
-/// The items.
+/// A list of to-dos.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoList {
-    /// How many are open.
+    /// Number of open items.
     open_count: usize,
-    /// How many were done.
+    /// Number of completed items.
     done_count: usize,
-    /// What is to be done.
+    /// Open items.
     open: Vec<Todo>,
-    /// What was done, newest first.
+    /// Completed items, newest first.
     done: Vec<Todo>,
-    /// What comes again.
+    /// Recurring items.
     recurring: Vec<Todo>,
 }
 
-/// What is to be done, what was done, and what comes again.
+/// Lists open, completed and recurring items.
 pub async fn todos(
     State(gateway): State<Arc<Gateway>>,
     Owner(_): Owner,
-    which: Result<Query<Which>, QueryRejection>,
+    which: Result<Query<TodoQuery>, QueryRejection>,
 ) -> Answer<TodoList> {
     let most = query(which)?.done.unwrap_or(DONE);
     if most > MAX_DONE {
@@ -70,35 +70,35 @@ pub async fn todos(
     })
 }
 
-/// A contact as it is told.
+/// A contact.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Contact")]
-pub struct Shown {
-    /// Whether it is among the active ones.
+pub struct ContactView {
+    /// Whether it is active.
     active: bool,
-    /// Under which addresses it is reached.
+    /// Addresses it can be reached at.
     reachable_ids: Vec<String>,
     #[serde(flatten)]
     profile: Profile,
 }
 
-/// Contacts.
+/// A list of contacts.
 #[derive(Serialize, JsonSchema)]
 pub struct ContactList {
-    /// How many.
+    /// Number of contacts.
     count: usize,
-    /// The contacts, the active ones first.
-    contacts: Vec<Shown>,
+    /// Contacts, active ones first.
+    contacts: Vec<ContactView>,
 }
 
-/// One contact.
+/// The response with a contact.
 #[derive(Serialize, JsonSchema)]
 pub struct ContactShown {
     /// The contact.
-    contact: Shown,
+    contact: ContactView,
 }
 
-impl From<Contact> for Shown {
+impl From<Contact> for ContactView {
     fn from(contact: Contact) -> Self {
         let ids = contact.profile.reachable_ids();
         Self {
@@ -109,18 +109,18 @@ impl From<Contact> for Shown {
     }
 }
 
-/// Every contact, the active ones first.
+/// Lists all contacts, active ones first.
 pub async fn contacts(State(gateway): State<Arc<Gateway>>, Owner(_): Owner) -> Answer<ContactList> {
     let book = gateway.people().contacts.clone();
     let all = blocking(move || Ok(book.list()?)).await?;
-    let all: Vec<Shown> = all.into_iter().map(Shown::from).collect();
+    let all: Vec<ContactView> = all.into_iter().map(ContactView::from).collect();
     answer(ContactList {
         count: all.len(),
         contacts: all,
     })
 }
 
-/// One contact.
+/// Returns a contact.
 pub async fn contact(
     State(gateway): State<Arc<Gateway>>,
     Owner(_): Owner,

@@ -1,4 +1,4 @@
-//! Pictures of sessions as a browser shows them.
+//! Pictures of sessions, for display in a browser.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use http::{HeaderName, HeaderValue, header};
 use manyhands_agent_services::session_key;
 use manyhands_core::{AgentId, ToolError};
 use manyhands_gateway::Gateway;
-use manyhands_http_common::{Asker, Refusal};
+use manyhands_http_common::{Authenticated, Refusal};
 
-/// What a browser shows as a picture, and nothing in it runs.
+/// Image types that browsers display without running code; SVG is not among them.
 const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The bytes of a picture, for whoever may see its session. What is no picture that a browser shows
-/// harmlessly is a file to save.
+/// Returns the bytes of a picture to callers that may see its session. Other media types are served
+/// as downloads.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     Path((text, seq, index)): Path<(String, String, String)>,
 ) -> Result<Response, Refusal> {
-    let key = session_key(&asker.caller, &AgentId::main(), &text)?;
+    let key = session_key(&admitted.caller, &AgentId::main(), &text)?;
     let number = |name: &str| ToolError::parameter(name, "must be a number from 0 on");
     let seq = seq.parse::<u32>().map_err(|_| number("seq"))?;
     let index = index.parse::<u32>().map_err(|_| number("index"))?;
@@ -54,7 +54,7 @@ pub async fn get(
             HeaderName::from_static("cross-origin-resource-policy"),
             "same-origin",
         ),
-        // A message never changes; whoever logs out leaves nothing behind for long.
+        // A message never changes, but a short lifetime leaves little behind after a logout.
         (header::CACHE_CONTROL, "private, max-age=300"),
     ];
     let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));

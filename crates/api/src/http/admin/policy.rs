@@ -1,4 +1,4 @@
-//! The rules in force, and what they would say to a call.
+//! The policy rules, and how they would decide a call.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::body;
 use crate::http::object::Json;
 
-/// A call to judge without making it.
+/// A call to evaluate without making it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Explain {
@@ -27,13 +27,13 @@ pub struct Explain {
     /// Its arguments.
     #[serde(default)]
     arguments: Value,
-    /// As which role; `owner` when not said.
+    /// Role of the caller; `owner` by default.
     role: Option<Role>,
-    /// Under which token name.
+    /// Token name of the caller.
     name: Option<String>,
-    /// On whose behalf; `main` when not said.
+    /// Agent the call is made for; `main` by default.
     agent: Option<String>,
-    /// Whether the agent decides on the call in a turn, instead of the token's bearer directly.
+    /// Whether the agent makes the call in a turn, rather than the token's bearer directly.
     #[serde(default)]
     by_agent: bool,
     /// Whether untrusted text was read before.
@@ -41,27 +41,27 @@ pub struct Explain {
     tainted: bool,
 }
 
-/// Rules.
+/// A list of rules.
 #[derive(Serialize, JsonSchema)]
 pub struct RuleList {
-    /// The rules, in order.
+    /// Rules, in order.
     rules: Vec<Rule>,
 }
 
-/// What the rules say to a call.
+/// The decision about a call.
 #[derive(Serialize, JsonSchema)]
 pub struct Judged {
     /// The tool.
     tool: String,
-    /// What happens to the call.
+    /// The decision.
     decision: Decision,
-    /// Which rule decides.
+    /// The deciding rule.
     rule: String,
-    /// What that rule says why.
+    /// Reason given by that rule.
     reason: Option<String>,
 }
 
-/// The rules, in order.
+/// Lists the rules, in order.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<RuleList> {
     let settings = gateway.settings.current();
     answer(RuleList {
@@ -69,7 +69,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<RuleL
     })
 }
 
-/// Which rule would decide, and how.
+/// Evaluates the rules for a call.
 pub async fn explain(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -105,7 +105,7 @@ pub async fn explain(
         CatalogueEntry::Tool(tool) => tool.canonical(call.arguments),
         CatalogueEntry::Forwarder(_) => call.arguments,
     };
-    let taint = Taint::when(call.tainted, "what policy explain assumes");
+    let taint = Taint::when(call.tainted, "assumed by policy explain");
     let verdict = gateway.path.authorize(Question {
         effects: tool.effects_of(&arguments, &catalogue),
         arguments: Some(&arguments),

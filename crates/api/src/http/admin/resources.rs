@@ -1,4 +1,4 @@
-//! Resources: made, listed, granted and removed by the owner; secrets put into vaults.
+//! Resources: created, listed, granted and removed by the owner; secrets of vaults.
 
 use std::sync::Arc;
 
@@ -14,27 +14,27 @@ use serde::{Deserialize, Serialize};
 use super::body;
 use crate::http::object::Json;
 
-/// A resource to make.
+/// A resource to create.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Create {
-    /// What it holds.
+pub struct CreateResource {
+    /// What it contains.
     kind: CollectionKind,
     /// Its name.
     name: String,
-    /// What it is for.
+    /// Purpose.
     #[serde(default)]
     description: String,
-    /// Who may use it.
+    /// Agents that may use it.
     #[serde(default)]
     grants: Vec<Grant>,
 }
 
-/// What an agent may do.
+/// A grant to an agent.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Allow {
-    /// How much.
+    /// Access level.
     level: Level,
 }
 
@@ -42,60 +42,60 @@ pub struct Allow {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PutSecret {
-    /// The secret itself.
+    /// The value.
     value: String,
-    /// The hosts it may be sent to, such as `api.example.com` or `*.example.com`.
+    /// Hosts it may be sent to, such as `api.example.com` or `*.example.com`.
     #[serde(default)]
     hosts: Vec<String>,
 }
 
-/// Resources.
+/// A list of resources.
 #[derive(Serialize, JsonSchema)]
 pub struct ResourceList {
     /// The resources.
     resources: Vec<CollectionRecord>,
 }
 
-/// One resource, with who may use it.
+/// A resource and its grants.
 #[derive(Serialize, JsonSchema)]
 pub struct ResourceShown {
     #[serde(flatten)]
     record: CollectionRecord,
-    /// Who may use it.
+    /// Agents that may use it.
     grants: Vec<Grant>,
-    /// What is known of the secrets in it, where it is a vault.
+    /// Names and hosts of its secrets, if it is a vault.
     #[serde(skip_serializing_if = "Option::is_none")]
     secrets: Option<Vec<VaultEntry>>,
 }
 
-/// A resource that was removed.
+/// The response after a resource was removed.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceRemoved {
-    /// Which one it was.
+    /// Its id.
     collection_id: CollectionId,
     /// Always true.
     removed: bool,
 }
 
-/// What an agent may do with a resource.
+/// The response after a grant.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceGranted {
-    /// Which one.
+    /// Id of the resource.
     collection_id: CollectionId,
     /// The agent.
     #[schemars(with = "String")]
     agent: AgentId,
-    /// How much it may do.
+    /// Access level.
     level: Level,
 }
 
-/// An agent that may no longer use a resource.
+/// The response after a grant was revoked.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceRevoked {
-    /// Which one.
+    /// Id of the resource.
     collection_id: CollectionId,
     /// The agent.
     #[schemars(with = "String")]
@@ -104,7 +104,7 @@ pub struct ResourceRevoked {
     revoked: bool,
 }
 
-/// A secret that was put into a vault.
+/// The response after a secret was stored.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VaultSecretStored {
@@ -112,13 +112,13 @@ pub struct VaultSecretStored {
     collection_id: CollectionId,
     /// The secret's name.
     name: String,
-    /// The hosts it may be sent to.
+    /// Hosts it may be sent to.
     hosts: Vec<String>,
     /// Always true.
     stored: bool,
 }
 
-/// A secret of a vault that was forgotten.
+/// The response after a secret was removed.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VaultSecretRemoved {
@@ -130,18 +130,18 @@ pub struct VaultSecretRemoved {
     removed: bool,
 }
 
-/// Every resource.
+/// Lists all resources.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ResourceList> {
     answer(ResourceList {
         resources: gateway.store.collections().all().await?,
     })
 }
 
-/// Makes a resource.
+/// Creates a resource.
 pub async fn create(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
-    new: Result<Json<Create>, JsonRejection>,
+    new: Result<Json<CreateResource>, JsonRejection>,
 ) -> Answer<CollectionRecord> {
     let new = body(new)?;
     let store = gateway.store.collections();
@@ -155,7 +155,7 @@ pub async fn create(
     answer(made)
 }
 
-/// One resource, with who may use it.
+/// Returns a resource and its grants.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
@@ -174,7 +174,7 @@ pub async fn get(
     })
 }
 
-/// Removes a resource with all it holds.
+/// Removes a resource with its contents.
 pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -193,7 +193,7 @@ pub async fn remove(
     })
 }
 
-/// Lets an agent use a resource.
+/// Grants an agent access to a resource.
 pub async fn grant(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -218,7 +218,7 @@ pub async fn grant(
     })
 }
 
-/// Lets an agent no longer use a resource.
+/// Revokes an agent's access to a resource.
 pub async fn revoke(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -240,7 +240,7 @@ pub async fn revoke(
     })
 }
 
-/// Puts a secret into a vault; from now on it is cut out of every result.
+/// Stores a secret in a vault; from then on it is redacted from every result.
 pub async fn put_secret(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -251,11 +251,11 @@ pub async fn put_secret(
     let found = vault(&gateway, &id).await?;
     let secret = Secret::new(value);
     if secret.expose().chars().count() < 8 {
-        let message = "must have at least 8 characters: a shorter one could not be told from other text, and so not be cut out of results";
+        let message = "must have at least 8 characters: a shorter one could not be redacted from results reliably";
         return Err(Refusal(ToolError::parameter("value", message)));
     }
     if let Some(odd) = hosts.iter().find(|host| !is_host(host)) {
-        let message = format!("{odd:?} is not a host: write api.example.com or *.example.com");
+        let message = format!("{odd:?} is not a host: use api.example.com or *.example.com");
         return Err(Refusal(ToolError::parameter("hosts", message)));
     }
     let store = gateway.store.collections();
@@ -273,7 +273,7 @@ pub async fn put_secret(
     })
 }
 
-/// Forgets a secret of a vault.
+/// Removes a secret from a vault.
 pub async fn remove_secret(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -286,7 +286,7 @@ pub async fn remove_secret(
         .remove_secret(found.id, &name)
         .await?
     {
-        let message = format!("there is no secret {name:?} in {:?}", found.name);
+        let message = format!("no secret {name:?} in {:?}", found.name);
         return Err(Refusal(ToolError::not_found(message)));
     }
     gateway.learn_secrets().await?;
@@ -301,13 +301,9 @@ pub async fn remove_secret(
     })
 }
 
-/// The resource of that id, or of that name where only one has it.
+/// The resource of that id, or of that name if it is unique.
 async fn find(gateway: &Gateway, text: &str) -> Result<CollectionRecord, Refusal> {
-    let absent = || {
-        Refusal(ToolError::not_found(format!(
-            "there is no resource {text:?}"
-        )))
-    };
+    let absent = || Refusal(ToolError::not_found(format!("no resource {text:?}")));
     let store = gateway.store.collections();
     if let Ok(id) = text.parse::<CollectionId>() {
         return store.get(id).await?.ok_or_else(absent);

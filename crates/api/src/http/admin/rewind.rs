@@ -1,4 +1,4 @@
-//! Taking back what was said in a session, so that it can be said anew.
+//! Rewinding a session to before a message, so that it can be sent again.
 
 use std::sync::Arc;
 
@@ -8,50 +8,50 @@ use manyhands_agent::SessionKey;
 use manyhands_agent_services::session_key;
 use manyhands_core::AgentId;
 use manyhands_gateway::Gateway;
-use manyhands_http_common::{Answer, Asker, answer};
+use manyhands_http_common::{Answer, Authenticated, answer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::body;
 use crate::http::object::Json;
 
-/// What to take back.
+/// Where to rewind to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rewind {
-    /// The number of the user's message from which on everything is taken back.
+    /// Number of the user message; it and everything after it is removed.
     seq: i64,
 }
 
-/// What was taken back.
+/// The response after a rewind.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rewound {
     /// The session.
     #[schemars(with = "String")]
     session_key: SessionKey,
-    /// How many messages.
+    /// Messages removed.
     removed_messages: usize,
-    /// How many calls of tools were among them; what they did stays done.
+    /// Tool calls among them; their effects remain.
     removed_tool_calls: usize,
-    /// Where all of it is kept.
+    /// Archive of the removed messages.
     archived_to: String,
-    /// What the user's message said, to be said anew.
+    /// Text of the user message, to be sent again.
     text: String,
 }
 
-/// Takes back everything from a user's message on; it is archived.
+/// Removes a user message and everything after it; the messages are archived.
 pub async fn rewind(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     Path(text): Path<String>,
     what: Result<Json<Rewind>, JsonRejection>,
 ) -> Answer<Rewound> {
     let seq = body(what)?.seq;
-    let key = session_key(&asker.caller, &AgentId::main(), &text)?;
+    let key = session_key(&admitted.caller, &AgentId::main(), &text)?;
     let rewound = gateway.minds().rewind(&key, seq).await?;
     gateway
-        .note(&asker.caller, "session.rewind", key.as_str())
+        .note(&admitted.caller, "session.rewind", key.as_str())
         .await?;
     answer(Rewound {
         session_key: key,

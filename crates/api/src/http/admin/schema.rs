@@ -1,20 +1,20 @@
-//! What can be set, and what it means.
+//! The schema of the settings.
 
 use manyhands_http_common::{Answer, Owner, answer};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Everything that can be set.
+/// The schema of the settings.
 #[derive(Serialize, JsonSchema)]
 pub struct ConfigSchema {
-    /// The JSON Schema of the settings. `description` says what a key means, `default` what holds when it
-    /// is not set; `x-secret` marks what is masked when read, `x-restart` what a restart brings into force,
-    /// and `x-local` what is set in the file alone.
+    /// JSON Schema of the settings. `description` explains a key and `default` gives its default;
+    /// `x-secret` marks values masked when read, `x-restart` those that need a restart, and
+    /// `x-local` those that can only be set in the file.
     schema: Value,
 }
 
-/// The schema of the settings.
+/// Returns the schema of the settings.
 pub async fn get(_: Owner) -> Answer<ConfigSchema> {
     answer(ConfigSchema {
         schema: manyhands_config::schema(),

@@ -1,4 +1,4 @@
-//! Secrets: put in, named, taken out; never shown.
+//! Secrets: stored, listed by name and removed; values are never returned.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::body;
 use crate::http::object::Json;
 
-/// A secret's value.
+/// A secret to store.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Put {
-    /// The secret itself, of at least 8 characters.
+    /// The value, at least 8 characters.
     #[schemars(length(min = 8))]
     value: String,
 }
@@ -29,7 +29,7 @@ pub struct SecretNames {
     names: Vec<String>,
 }
 
-/// A secret that was stored.
+/// The response after a secret was stored.
 #[derive(Serialize, JsonSchema)]
 pub struct SecretStored {
     /// Its name.
@@ -38,7 +38,7 @@ pub struct SecretStored {
     stored: bool,
 }
 
-/// A secret that was forgotten.
+/// The response after a secret was removed.
 #[derive(Serialize, JsonSchema)]
 pub struct SecretRemoved {
     /// Its name.
@@ -47,14 +47,14 @@ pub struct SecretRemoved {
     removed: bool,
 }
 
-/// The names of all secrets.
+/// Lists the names of all secrets.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<SecretNames> {
     answer(SecretNames {
         names: gateway.store.vault().names().await?,
     })
 }
 
-/// Stores a secret, encrypted; from now on it is cut out of every result.
+/// Stores a secret, encrypted; from then on it is redacted from every result.
 pub async fn put(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -63,7 +63,7 @@ pub async fn put(
 ) -> Answer<SecretStored> {
     let secret = Secret::new(body(put)?.value);
     if secret.expose().chars().count() < 8 {
-        let message = "must have at least 8 characters: a shorter one could not be told from other text, and so not be cut out of results";
+        let message = "must have at least 8 characters: a shorter one could not be redacted from results reliably";
         return Err(Refusal(ToolError::parameter("value", message)));
     }
     gateway.store.vault().set(&name, &secret).await?;
@@ -73,16 +73,14 @@ pub async fn put(
     answer(SecretStored { name, stored: true })
 }
 
-/// Forgets a secret.
+/// Removes a secret.
 pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     Path(name): Path<String>,
 ) -> Answer<SecretRemoved> {
     if !gateway.store.vault().remove(&name).await? {
-        return Err(Refusal(ToolError::not_found(format!(
-            "there is no secret {name:?}"
-        ))));
+        return Err(Refusal(ToolError::not_found(format!("no secret {name:?}"))));
     }
     gateway.learn_secrets().await?;
     gateway.note(&owner.caller, "secret.remove", &name).await?;

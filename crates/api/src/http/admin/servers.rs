@@ -1,4 +1,4 @@
-//! MCP servers: listed, added, looked at, taken on, removed.
+//! MCP servers: list, add, inspect, accept and remove.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,75 +21,75 @@ use super::body;
 use crate::http::object::Json;
 use crate::http::shapes;
 
-/// How a server stands. Of one that is switched off, only its name is told.
+/// The status of a server; only name and state if it is disabled.
 #[derive(Serialize, JsonSchema)]
 pub struct ServerView {
     /// Its name.
     #[schemars(with = "String")]
     name: ServerName,
-    /// How its connections stand, the most telling of several.
+    /// State of its connections; the most significant if there are several.
     state: ServerState,
-    /// More of it, unless it is switched off.
+    /// Details, unless it is disabled.
     #[serde(flatten)]
     more: Option<ServerMore>,
 }
 
-/// More of a server.
+/// Details of a server.
 #[derive(Serialize, JsonSchema)]
 pub struct ServerMore {
-    /// As it is named in the catalogue.
+    /// Name in the catalogue.
     server: String,
-    /// How it is reached.
+    /// Transport.
     #[serde(rename = "type")]
     kind: ServerKind,
-    /// What is wrong, if something is.
+    /// What is wrong, if anything.
     problem: Option<String>,
-    /// How many tools it offers.
+    /// Number of tools offered.
     tools: usize,
-    /// Of how many tools something is held back.
+    /// Number of tools held back for review.
     held: usize,
-    /// The service whose accounts it is used with.
+    /// Service whose accounts it uses.
     service: String,
-    /// Where it is.
+    /// URL.
     url: Option<String>,
-    /// The program that is it.
+    /// Command.
     command: Option<String>,
 }
 
-/// How a server stands.
+/// State of a server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerState {
-    /// The settings switch it off.
+    /// Disabled in the settings.
     Off,
-    /// It is not used any more.
+    /// Stopped.
     Stopped,
-    /// Nobody uses it now.
+    /// Not connected, since it is not in use.
     Idle,
-    /// It starts.
+    /// Starting.
     Starting,
-    /// It answers.
+    /// Ready.
     Ready,
-    /// It does not.
+    /// Failing.
     Failing,
 }
 
-/// How a server is reached.
+/// Transport of a server.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerKind {
-    /// By an OpenAPI document.
+    /// OpenAPI document.
     Openapi,
-    /// It is a program of this machine.
+    /// Local command.
     Stdio,
-    /// Over the network.
+    /// Remote URL.
     Http,
 }
 
-/// MCP servers.
+/// A list of MCP servers.
 #[derive(Serialize, JsonSchema)]
 pub struct ServerList {
-    /// How many.
+    /// Number of servers.
     count: usize,
     /// The servers.
     servers: Vec<ServerView>,
@@ -98,28 +98,28 @@ pub struct ServerList {
 /// A tool of a server.
 #[derive(Serialize, JsonSchema)]
 pub struct ServerTool {
-    /// Its name in the catalogue.
+    /// Name in the catalogue.
     name: String,
-    /// Its name there.
+    /// Name at the server.
     tool: String,
-    /// What it says of itself.
+    /// Description given by the server.
     description: Option<String>,
 }
 
-/// What is held back of a tool.
+/// A changed tool definition held back for review.
 #[derive(Serialize, JsonSchema)]
 pub struct HeldTool {
-    /// Its name there.
+    /// Name at the server.
     tool: String,
-    /// Nothing of it was taken on before.
+    /// Whether the tool is new.
     new: bool,
-    /// How it differs from what was taken on.
+    /// Difference to the accepted definition.
     difference: String,
-    /// What is taken on where it is accepted.
+    /// Fingerprint to accept.
     fingerprint: String,
 }
 
-/// One server, whole.
+/// A server with its tools.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerShown {
@@ -127,15 +127,15 @@ pub struct ServerShown {
     view: ServerView,
     /// Its tools.
     tool_list: Vec<ServerTool>,
-    /// What of them is held back.
+    /// Definitions held back for review.
     held_back: Vec<HeldTool>,
-    /// Tools that are not offered as they are, because a schema of theirs cannot be used.
+    /// Tools left out because one of their schemas cannot be used.
     left_out: Vec<LeftOutTool>,
-    /// Its last words.
+    /// Last log lines.
     stderr: String,
 }
 
-/// A server that was added.
+/// The response after a server was added.
 #[derive(Serialize, JsonSchema)]
 pub struct ServerAdded {
     /// Its name.
@@ -145,7 +145,7 @@ pub struct ServerAdded {
     added: bool,
 }
 
-/// A server that was removed.
+/// The response after a server was removed.
 #[derive(Serialize, JsonSchema)]
 pub struct ServerRemoved {
     /// Its name.
@@ -155,16 +155,16 @@ pub struct ServerRemoved {
     removed: bool,
 }
 
-/// What was taken on.
+/// The response after definitions were accepted.
 #[derive(Serialize, JsonSchema)]
 pub struct ServerAccepted {
     /// The server.
     name: String,
-    /// The tools, by their names there.
+    /// Accepted tools, by their names at the server.
     accepted: Vec<String>,
 }
 
-/// Every server of the settings.
+/// Lists all configured servers.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ServerList> {
     let all = gateway.servers.all();
     let mut servers: Vec<ServerView> = all.iter().map(|one| shown(one)).collect();
@@ -184,7 +184,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Serve
     })
 }
 
-/// One server with its tools, what of them is held back, and its last words.
+/// Returns a server with its tools, definitions held back and last log lines.
 pub async fn show(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
@@ -238,7 +238,7 @@ fn shown(server: &Server) -> ServerView {
     }
 }
 
-/// How a connection stands, the most telling of several last.
+/// The state of a connection; the greatest is the most significant.
 fn state(status: &Status) -> ServerState {
     match status {
         Status::Stopped => ServerState::Stopped,
@@ -249,7 +249,7 @@ fn state(status: &Status) -> ServerState {
     }
 }
 
-/// What is held back of a tool, and how it differs from what was taken on.
+/// The held-back definition of a tool, and its difference to the accepted one.
 fn held(pin: &Pin) -> Option<HeldTool> {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let now = read(&pin.held.as_ref()?.definition);
@@ -264,36 +264,36 @@ fn held(pin: &Pin) -> Option<HeldTool> {
     })
 }
 
-/// A server to be added.
+/// A server to add.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Add {
-    /// Its name: 1-32 of A-Z, a-z, 0-9, - and _.
+pub struct NewServer {
+    /// Name: 1-32 of A-Z, a-z, 0-9, - and _.
     #[schemars(regex(pattern = shapes::SERVER), length(max = 32))]
     name: String,
-    /// What would stand under `mcpServers` in config.toml. Only servers elsewhere, by `url`, are added
-    /// over the network; programs of the gateway's machine are set in the file.
+    /// The entry under `mcpServers` in config.toml. Only remote servers with a `url` can be added
+    /// over the network; local commands are set in the file.
     server: McpServer,
 }
 
-/// Adds a server elsewhere.
+/// Adds a remote server.
 pub async fn add(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
-    add: Result<Json<Add>, JsonRejection>,
+    add: Result<Json<NewServer>, JsonRejection>,
 ) -> Answer<ServerAdded> {
-    let Add { name, server } = body(add)?;
+    let NewServer { name, server } = body(add)?;
     let name: ServerName = name
         .parse()
         .map_err(|e| Refusal(ToolError::parameter("name", format!("{e}"))))?;
     if server.url.is_none() || server.command.is_some() || server.openapi.is_some() {
-        let message = "only a server with a url is added over the network";
+        let message = "only a server with a url can be added over the network";
         return Err(Refusal(ToolError::new(ErrorCode::Forbidden, message).hint(
-            "on the gateway's machine, `manyhands mcp add` also takes programs and documents",
+            "on the gateway's machine, `manyhands mcp add` also accepts local commands and OpenAPI documents",
         )));
     }
     if gateway.settings.current().mcp_servers.contains_key(&name) {
-        let message = format!("there is a server {name} already");
+        let message = format!("a server named {name} already exists");
         return Err(Refusal(ToolError::new(ErrorCode::Conflict, message)));
     }
     let mut value = json!(server);
@@ -311,7 +311,7 @@ pub async fn add(
     answer(ServerAdded { name, added: true })
 }
 
-/// Takes a server out of the settings, and forgets what is on record of its tools.
+/// Removes a server from the settings and forgets its accepted tools.
 pub async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -322,11 +322,9 @@ pub async fn remove(
         .mcp_servers
         .keys()
         .find(|known| known.as_str() == name);
-    let found = found.cloned().ok_or_else(|| {
-        Refusal(ToolError::not_found(format!(
-            "there is no MCP server {name:?}"
-        )))
-    })?;
+    let found = found
+        .cloned()
+        .ok_or_else(|| Refusal(ToolError::not_found(format!("no MCP server {name:?}"))))?;
     gateway.set_local(&owner.caller, &key(&found), None).await?;
     gateway.store.pins().forget(found.as_str()).await?;
     answer(ServerRemoved {
@@ -339,7 +337,7 @@ fn key(name: &ServerName) -> String {
     format!("mcpServers.{name}")
 }
 
-/// Asks a server for its tools now.
+/// Refreshes the tools of a server now.
 pub async fn refresh(
     State(gateway): State<Arc<Gateway>>,
     _: Owner,
@@ -349,17 +347,17 @@ pub async fn refresh(
     answer(shown(&server))
 }
 
-/// What to take on.
+/// What to accept.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accept {
-    /// The tool, by its name there; all that is held back when not said.
+    /// Name of the tool at the server; all held back by default.
     tool: Option<String>,
-    /// What was shown: the fingerprint of each tool. What has changed again since is not taken on.
+    /// Fingerprint of each tool as reviewed. Definitions changed since are not accepted.
     fingerprints: Option<BTreeMap<String, String>>,
 }
 
-/// Takes on what a server's tools now say of themselves.
+/// Accepts the current tool definitions of a server.
 pub async fn accept(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,

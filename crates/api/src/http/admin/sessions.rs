@@ -1,4 +1,4 @@
-//! Sessions: listed, looked into, begun anew, shortened, set. A client has those under its name.
+//! Sessions: list, read, reset, compact and change. A client sees the sessions under its own name.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use manyhands_agent::{ResetPolicy, SessionKey, SessionMessage, SessionSettings};
 use manyhands_agent_services::{own_part, session_key};
 use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
 use manyhands_gateway::Gateway;
-use manyhands_http_common::{Answer, Asker, Refusal, answer};
+use manyhands_http_common::{Answer, Authenticated, Refusal, answer};
 use manyhands_llm::{ModelId, Thinking};
 use manyhands_store::SessionRecord;
 use schemars::JsonSchema;
@@ -18,97 +18,97 @@ use super::{body, query};
 use crate::http::object::Json;
 use crate::http::shapes;
 
-/// How many sessions, or messages, are shown unless said.
+/// Sessions or messages per page by default.
 const LIMIT: u32 = 50;
-/// How many may be asked for at once.
+/// Most sessions or messages per page.
 const MAX_LIMIT: u32 = 500;
-/// How many messages stay when a session is shortened, unless said.
+/// Messages kept by a compaction by default.
 const KEEP: usize = 20;
 
-/// Which sessions to list.
+/// Filter of the list.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
-    /// Of this agent; of all when not said.
+pub struct SessionQuery {
+    /// Only sessions of this agent; all by default.
     #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
-    /// How many; 50 when not said.
+    /// Maximum number; 50 by default.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
-    /// How many to leave out first.
+    /// Number to skip.
     #[serde(default)]
     offset: u32,
 }
 
-/// A session in a list.
+/// A session.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
-    /// Its key, `agent:NAME:REST`.
+    /// Key, `agent:NAME:REST`.
     session_key: String,
-    /// Its present id; a reset gives it another.
+    /// Current id; a reset changes it.
     session_id: String,
     /// Whose conversation.
     #[schemars(with = "String")]
     agent: AgentId,
-    /// What the user calls it.
+    /// Label set by the user.
     label: Option<String>,
     /// When it was made.
     created_at: String,
-    /// When somebody last said something in it.
+    /// When it was last used.
     last_active_at: String,
-    /// How many messages it shows, without what is archived.
+    /// Messages in the context, without archived ones.
     messages: u64,
-    /// Tokens that went in since the last reset.
+    /// Input tokens since the last reset.
     input_tokens: i64,
-    /// Tokens that came out since the last reset.
+    /// Output tokens since the last reset.
     output_tokens: i64,
-    /// What that cost, in millionths of a dollar.
+    /// Cost since the last reset, in millionths of a dollar.
     cost_micros: i64,
-    /// Whether a turn runs in it now.
+    /// Whether a turn is running.
     busy: bool,
 }
 
-/// Sessions.
+/// A list of sessions.
 #[derive(Serialize, JsonSchema)]
 pub struct SessionList {
-    /// How many are listed.
+    /// Number of sessions listed.
     count: usize,
-    /// The sessions, the latest active first.
+    /// Sessions, last used first.
     sessions: Vec<SessionView>,
-    /// How many there are, where that is counted.
+    /// Number of all sessions, if counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
 }
 
-/// One session, whole.
+/// A session with its settings.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionWhole {
     #[serde(flatten)]
     view: SessionView,
-    /// What is set for it.
+    /// Its settings.
     settings: SessionSettings,
-    /// How many inputs wait in it.
+    /// Queued inputs.
     queued: usize,
-    /// When it was last begun anew.
+    /// When it was last reset.
     last_reset_at: Option<String>,
-    /// The ids it had before.
+    /// Previous ids.
     previous: Vec<String>,
 }
 
-/// One session.
+/// The response with a session.
 #[derive(Serialize, JsonSchema)]
 pub struct SessionShown {
     /// The session.
     session: SessionWhole,
 }
 
-/// Sessions, the latest active first.
+/// Lists sessions, last used first.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
-    which: Result<Query<Which>, QueryRejection>,
+    Authenticated(admitted): Authenticated,
+    which: Result<Query<SessionQuery>, QueryRejection>,
 ) -> Answer<SessionList> {
     let which = query(which)?;
     let agent: Option<AgentId> = match which.agent.as_deref().map(str::parse) {
@@ -116,10 +116,10 @@ pub async fn list(
         Some(Ok(agent)) => Some(agent),
         None => None,
     };
-    session_key(&asker.caller, &AgentId::main(), "main")?;
+    session_key(&admitted.caller, &AgentId::main(), "main")?;
     let (limit, offset) = (limit(which.limit)?, which.offset);
     let minds = gateway.minds();
-    let (sessions, total) = match own_part(&asker.caller) {
+    let (sessions, total) = match own_part(&admitted.caller) {
         None => {
             let (sessions, all) = minds.list(agent.as_ref(), limit, offset).await?;
             (sessions, agent.is_none().then_some(all))
@@ -171,12 +171,12 @@ fn brief(gateway: &Gateway, session: &SessionRecord, messages: u64) -> SessionVi
     }
 }
 
-/// The key in the address, if the asker may use it.
-fn key(asker: &Caller, text: &str) -> Result<SessionKey, ToolError> {
-    session_key(asker, &AgentId::main(), text)
+/// The session key in the path, if the caller may use it.
+fn key(admitted: &Caller, text: &str) -> Result<SessionKey, ToolError> {
+    session_key(admitted, &AgentId::main(), text)
 }
 
-/// One session, whole.
+/// A session with its settings.
 async fn whole(gateway: &Gateway, key: &SessionKey) -> Answer<SessionShown> {
     let minds = gateway.minds();
     let session = minds.get(key).await?;
@@ -192,23 +192,23 @@ async fn whole(gateway: &Gateway, key: &SessionKey) -> Answer<SessionShown> {
     })
 }
 
-/// One session: its record, what is set, what it used up, what waits in it.
+/// Returns a session: record, settings, usage and queue.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     Path(text): Path<String>,
 ) -> Answer<SessionShown> {
-    whole(&gateway, &key(&asker.caller, &text)?).await
+    whole(&gateway, &key(&admitted.caller, &text)?).await
 }
 
-/// Which messages to show.
+/// Range of messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Page {
-    /// How many; 50 when not said.
+pub struct MessageQuery {
+    /// Maximum number; 50 by default.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
-    /// Only those before this number.
+    /// Only messages before this number.
     before: Option<i64>,
 }
 
@@ -218,19 +218,19 @@ pub struct Page {
 pub struct SessionMessages {
     /// The session.
     session_key: SessionKey,
-    /// The messages, oldest first.
+    /// Messages, oldest first.
     messages: Vec<SessionMessage>,
 }
 
-/// The last messages of a session, oldest first.
+/// Returns the last messages of a session, oldest first.
 pub async fn messages(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     Path(text): Path<String>,
-    page: Result<Query<Page>, QueryRejection>,
+    page: Result<Query<MessageQuery>, QueryRejection>,
 ) -> Answer<SessionMessages> {
     let page = query(page)?;
-    let key = key(&asker.caller, &text)?;
+    let key = key(&admitted.caller, &text)?;
     let before = page.before.unwrap_or(i64::MAX);
     let messages = gateway
         .minds()
@@ -242,34 +242,34 @@ pub async fn messages(
     })
 }
 
-/// A session that was begun anew.
+/// The response after a reset.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionReset {
     /// The session.
     session_key: SessionKey,
-    /// The id before.
+    /// Previous id.
     old_session_id: String,
-    /// The id after.
+    /// New id.
     new_session_id: String,
-    /// How many messages went into the archive.
+    /// Messages archived.
     archived_messages: usize,
-    /// Where that is; empty when nothing was said.
+    /// Name of the archive; empty if there was nothing to archive.
     archived_to: String,
-    /// The tokens that were counted before.
+    /// Tokens counted before the reset.
     tokens: i64,
 }
 
-/// Begins a session anew; what was said is archived.
+/// Resets a session; its messages are archived.
 pub async fn reset(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     Path(text): Path<String>,
 ) -> Answer<SessionReset> {
-    let key = key(&asker.caller, &text)?;
+    let key = key(&admitted.caller, &text)?;
     let reset = gateway.minds().reset(&key).await?;
     gateway
-        .note(&asker.caller, "session.reset", key.as_str())
+        .note(&admitted.caller, "session.reset", key.as_str())
         .await?;
     answer(SessionReset {
         session_key: key,
@@ -281,45 +281,45 @@ pub async fn reset(
     })
 }
 
-/// How much to keep.
+/// Options of a compaction.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compact {
-    /// How many of the last messages a model is still shown; 20 when not said.
+    /// Number of latest messages to keep in the context; 20 by default.
     #[schemars(range(min = 1))]
     keep: Option<usize>,
 }
 
-/// A session that was shortened.
+/// The response after a compaction.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionCompacted {
     /// The session.
     session_key: SessionKey,
-    /// How many messages are no longer shown.
+    /// Messages removed from the context.
     trimmed_messages: usize,
-    /// How many still are.
+    /// Messages kept.
     kept_messages: usize,
-    /// Where the others are.
+    /// Name of the archive.
     archived_to: String,
 }
 
-/// Leaves out all but the last messages; the others are archived.
+/// Removes all but the latest messages from the context; the others are archived.
 pub async fn compact(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     Path(text): Path<String>,
     how: Result<Json<Compact>, JsonRejection>,
 ) -> Answer<SessionCompacted> {
     let keep = body(how)?.keep.unwrap_or(KEEP);
     if keep == 0 {
         let wrong = ToolError::parameter("keep", "must be at least 1");
-        return Err(Refusal(wrong.hint("to keep nothing, begin anew: reset")));
+        return Err(Refusal(wrong.hint("use reset to remove all messages")));
     }
-    let key = key(&asker.caller, &text)?;
+    let key = key(&admitted.caller, &text)?;
     let done = gateway.minds().trim(&key, keep).await?;
     gateway
-        .note(&asker.caller, "session.compact", key.as_str())
+        .note(&admitted.caller, "session.compact", key.as_str())
         .await?;
     answer(SessionCompacted {
         session_key: key,
@@ -329,23 +329,23 @@ pub async fn compact(
     })
 }
 
-/// What to set; what is not named stays, and null goes back to what the agent says.
+/// Settings to change; omitted ones are kept, and null restores the agent's default.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Patch {
-    /// What the user calls it.
+    /// Label set by the user.
     #[serde(default, deserialize_with = "named")]
     label: Option<Option<String>>,
-    /// As `provider/model`. Only the owner sets it.
+    /// As `provider/model`. Only for the owner.
     #[serde(default, deserialize_with = "named")]
     model: Option<Option<String>>,
-    /// How hard to think.
+    /// Reasoning level.
     #[serde(default, deserialize_with = "named")]
     thinking_level: Option<Option<Thinking>>,
-    /// What the model is told besides. Only the owner sets it.
+    /// Extra system prompt. Only for the owner.
     #[serde(default, deserialize_with = "named")]
     system_prompt: Option<Option<String>>,
-    /// The most tokens of one reply.
+    /// Most tokens per reply.
     #[serde(default, deserialize_with = "named")]
     #[schemars(range(min = 1))]
     max_tokens: Option<Option<u32>>,
@@ -354,7 +354,7 @@ pub struct Patch {
     reset_policy: Option<Option<ResetPolicy>>,
 }
 
-/// Tells null from not being there.
+/// Distinguishes null from an omitted field.
 fn named<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Option<T>>, D::Error> {
@@ -362,16 +362,16 @@ fn named<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 }
 
 impl Patch {
-    /// The model, once everything that can be wrong was looked at.
-    fn checked(&self, asker: &Caller) -> Result<Option<Option<ModelId>>, ToolError> {
+    /// Validates the change and returns the model.
+    fn checked(&self, admitted: &Caller) -> Result<Option<Option<ModelId>>, ToolError> {
         let owners = [
             ("model", self.model.is_some()),
             ("systemPrompt", self.system_prompt.is_some()),
         ];
         if let Some((name, _)) = owners.iter().find(|(_, said)| *said)
-            && !asker.is_owner()
+            && !admitted.is_owner()
         {
-            let message = format!("only the owner sets {name}");
+            let message = format!("only the owner may set {name}");
             return Err(ToolError::new(ErrorCode::Forbidden, message));
         }
         if self.max_tokens == Some(Some(0)) {
@@ -394,16 +394,16 @@ impl Patch {
     }
 }
 
-/// Sets what is set for a session.
+/// Changes the settings of a session.
 pub async fn patch(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     Path(text): Path<String>,
     change: Result<Json<Patch>, JsonRejection>,
 ) -> Answer<SessionShown> {
     let change = body(change)?;
-    let key = key(&asker.caller, &text)?;
-    let model = change.checked(&asker.caller)?;
+    let key = key(&admitted.caller, &text)?;
+    let model = change.checked(&admitted.caller)?;
     let apply = move |settings: &mut SessionSettings, label: &mut Option<String>| {
         set(label, &change.label);
         set(&mut settings.model, &model);
@@ -414,7 +414,7 @@ pub async fn patch(
     };
     gateway.minds().patch(&key, apply).await?;
     gateway
-        .note(&asker.caller, "session.patch", key.as_str())
+        .note(&admitted.caller, "session.patch", key.as_str())
         .await?;
     whole(&gateway, &key).await
 }

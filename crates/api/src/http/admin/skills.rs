@@ -1,4 +1,4 @@
-//! Skills: listed with where they stand, shown, switched on and off.
+//! Skills: list, inspect, enable and disable.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use manyhands_core::{AgentId, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_host::workspace::SkillSource;
-use manyhands_http_common::{Answer, Asker, Owner, Refusal, answer};
+use manyhands_http_common::{Answer, Authenticated, Owner, Refusal, answer};
 use manyhands_wire::{SkillStatus, SkillsStatusResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,11 @@ use super::{body, query};
 use crate::http::object::Json;
 use crate::http::shapes;
 
-/// Whose skills.
+/// The agent.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Whose {
-    /// Of this agent; of `main` when not said.
+pub struct AgentQuery {
+    /// Agent; `main` by default.
     #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
 }
@@ -31,47 +31,47 @@ fn agent(said: Option<&str>) -> Result<AgentId, Refusal> {
     said.map_or_else(|| Ok(AgentId::main()), |name| name.parse().map_err(wrong))
 }
 
-/// Every skill of an agent, and the machines.
+/// Lists the skills of an agent, and the nodes.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
-    whose: Result<Query<Whose>, QueryRejection>,
+    Authenticated(admitted): Authenticated,
+    whose: Result<Query<AgentQuery>, QueryRejection>,
 ) -> Answer<SkillsStatusResult> {
     let agent = agent(query(whose)?.agent.as_deref())?;
-    let status = gateway.skills_status(&asker.caller, &agent).await?;
+    let status = gateway.skills_status(&admitted.caller, &agent).await?;
     answer(status)
 }
 
 /// A skill with its text.
 #[derive(Serialize, JsonSchema)]
 pub struct SkillText {
-    /// Where it stands.
+    /// Status.
     #[serde(flatten)]
     status: SkillStatus,
-    /// Where its text is, as a path of the workspace.
+    /// Path of its text in the workspace.
     path: String,
-    /// Whose copy it is.
+    /// Origin of this copy.
     source: SkillSource,
     /// Its text.
     text: String,
 }
 
-/// One skill.
+/// The response with a skill.
 #[derive(Serialize, JsonSchema)]
 pub struct SkillShown {
     /// The skill.
     skill: SkillText,
 }
 
-/// One skill with its text.
+/// Returns a skill with its text.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     Path(name): Path<String>,
-    whose: Result<Query<Whose>, QueryRejection>,
+    whose: Result<Query<AgentQuery>, QueryRejection>,
 ) -> Answer<SkillShown> {
     let agent = agent(query(whose)?.agent.as_deref())?;
-    let seen = gateway.skill(&asker.caller, &agent, &name).await?;
+    let seen = gateway.skill(&admitted.caller, &agent, &name).await?;
     answer(SkillShown {
         skill: SkillText {
             status: seen.status,
@@ -82,28 +82,28 @@ pub async fn get(
     })
 }
 
-/// What becomes of a skill.
+/// Whether to enable a skill.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
-    /// Whether it is used.
+    /// Enabled or disabled.
     enabled: bool,
-    /// As this agent sees it; `main` when not said. The switch holds for every agent.
+    /// Agent whose view is returned; `main` by default. The change applies to every agent.
     #[schemars(regex(pattern = shapes::AGENT))]
     agent: Option<String>,
 }
 
-/// A skill that was switched.
+/// The response after a skill was enabled or disabled.
 #[derive(Serialize, JsonSchema)]
 pub struct SkillSwitched {
-    /// Where it stands now.
+    /// Its new status.
     skill: SkillStatus,
 }
 
-/// Switches a skill on or off, for every agent.
+/// Enables or disables a skill for every agent.
 pub async fn switch(
     State(gateway): State<Arc<Gateway>>,
-    Owner(asker): Owner,
+    Owner(admitted): Owner,
     Path(name): Path<String>,
     switch: Result<Json<Switch>, JsonRejection>,
 ) -> Answer<SkillSwitched> {
@@ -111,7 +111,7 @@ pub async fn switch(
     let agent = agent(switch.agent.as_deref())?;
     let on = switch.enabled;
     let seen = gateway
-        .switch_skill(&asker.caller, &agent, &name, on)
+        .switch_skill(&admitted.caller, &agent, &name, on)
         .await?;
     answer(SkillSwitched { skill: seen.status })
 }

@@ -1,4 +1,4 @@
-//! Tokens: made, listed, taken back.
+//! Tokens: create, list and revoke.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,84 +19,84 @@ use crate::http::shapes;
 /// A hundred years, in seconds.
 const MAX_LIFETIME: u64 = 3_153_600_000;
 
-/// What a new token is to be.
+/// A token to create.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Create {
-    /// What you call it, 1-64 characters.
+pub struct CreateToken {
+    /// Name, 1-64 characters.
     #[schemars(regex(pattern = shapes::NAME))]
     name: String,
-    /// What it is for.
+    /// Role of its bearer.
     role: Role,
-    /// Which tools it may call; all when not said.
+    /// Tools it may call; all by default.
     #[serde(default)]
     tools: Vec<Pattern>,
-    /// Which agents it may act for and talk to; `main` when not said, all for an owner.
+    /// Agents it may act for and talk to; `main` by default, all for an owner.
     #[serde(default)]
     agents: Vec<Pattern>,
-    /// How many seconds it lives; for ever when not said.
+    /// Lifetime in seconds; unlimited by default.
     #[schemars(range(min = 1, max = 3_153_600_000_u64))]
     expires_in_seconds: Option<u64>,
 }
 
-/// A token as it is shown: never its text.
+/// A token, without its text.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Token {
-    /// Its id, by which it is taken back.
+    /// Id used to revoke it.
     id: TokenId,
-    /// What its owner calls it.
+    /// Name.
     name: String,
-    /// What it is for.
+    /// Role of its bearer.
     role: Role,
-    /// Which tools it may call.
+    /// Tools it may call.
     tools: Vec<Pattern>,
-    /// Which agents it may act for and talk to.
+    /// Agents it may act for and talk to.
     agents: Vec<Pattern>,
-    /// When it was made.
+    /// When it was created.
     created_at: String,
-    /// When it ends; never where it is null.
+    /// When it expires; null for never.
     expires_at: Option<String>,
-    /// When it was taken back.
+    /// When it was revoked.
     revoked_at: Option<String>,
-    /// When it was last shown.
+    /// When it was last used.
     last_used_at: Option<String>,
-    /// Whether it is good.
+    /// Whether it is valid.
     state: TokenState,
 }
 
-/// Whether a token is good.
+/// Whether a token is valid.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenState {
-    /// It is.
+    /// Valid.
     Active,
-    /// Its time is over.
+    /// Expired.
     Expired,
-    /// It was taken back.
+    /// Revoked.
     Revoked,
 }
 
-/// All tokens.
+/// A list of tokens.
 #[derive(Serialize, JsonSchema)]
 pub struct TokenList {
-    /// The tokens, newest first.
+    /// Tokens, newest first.
     tokens: Vec<Token>,
 }
 
-/// A token that was made.
+/// The response with a new token.
 #[derive(Serialize, JsonSchema)]
 pub struct TokenMade {
-    /// Its text, which is told this once.
+    /// Its text, shown once.
     token: String,
-    /// What is on record of it.
+    /// Its record.
     record: Token,
 }
 
-/// A token that was taken back.
+/// The response after a token was revoked.
 #[derive(Serialize, JsonSchema)]
 pub struct TokenRevoked {
-    /// What is on record of it.
+    /// Its record.
     record: Token,
 }
 
@@ -122,11 +122,11 @@ impl Token {
     }
 }
 
-/// All tokens, newest first.
+/// Lists all tokens, newest first.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<TokenList> {
     let now = gateway.clock.now();
     let tokens = gateway
-        .doorman
+        .auth
         .list()
         .into_iter()
         .map(|record| Token::new(record, now))
@@ -134,13 +134,14 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Token
     answer(TokenList { tokens })
 }
 
-/// Makes a token; its text is in the answer and nowhere else.
+/// Creates a token; its text is returned here and nowhere else.
 pub async fn create(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
-    new: Result<Json<Create>, JsonRejection>,
+    new: Result<Json<CreateToken>, JsonRejection>,
 ) -> Answer<TokenMade> {
     let new = body(new)?;
+    // Names appear in logs and audit entries, so control characters are rejected.
     if new.name.trim().is_empty()
         || new.name.chars().count() > 64
         || new.name.chars().any(char::is_control)
@@ -156,6 +157,7 @@ pub async fn create(
             "must be more than 0",
         )));
     }
+    // Longer lifetimes would overflow timestamps.
     if new
         .expires_in_seconds
         .is_some_and(|seconds| seconds > MAX_LIFETIME)
@@ -168,6 +170,7 @@ pub async fn create(
     } else {
         new.tools
     };
+    // Least privilege: a client's token reaches only `main` unless told otherwise.
     let agents = match (new.agents.is_empty(), new.role) {
         (false, _) => new.agents,
         (true, Role::Owner) => vec![Pattern::new("*")],
@@ -175,7 +178,7 @@ pub async fn create(
     };
     let about = format!("{} token {:?}", new.role, new.name);
     let (record, text) = gateway
-        .doorman
+        .auth
         .create(NewToken {
             name: new.name,
             role: new.role,
@@ -198,7 +201,7 @@ pub async fn create(
     })
 }
 
-/// Takes a token back; open sockets that showed it are closed at once.
+/// Revokes a token; open sockets that use it are closed immediately.
 pub async fn revoke(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
@@ -207,23 +210,22 @@ pub async fn revoke(
     let id: TokenId = id.parse().map_err(|_| {
         Refusal(ToolError::parameter(
             "id",
-            "must be the id of a token, from `manyhands token list`",
+            "must be a token id from `manyhands token list`",
         ))
     })?;
-    if !gateway.doorman.knows(id) {
-        return Err(Refusal(ToolError::not_found(format!(
-            "there is no token {id}"
-        ))));
+    if !gateway.auth.knows(id) {
+        return Err(Refusal(ToolError::not_found(format!("no token {id}"))));
     }
-    if gateway.doorman.is_last_owner(id) {
+    // Without an owner token nobody could create another one.
+    if gateway.auth.is_last_owner(id) {
         let message =
-            "this is the last owner's token; without it nobody could administer the gateway";
-        let hint = "make another first: `manyhands token create NAME --role owner`";
+            "this is the last owner token; without it nobody could administer the gateway";
+        let hint = "create another first with `manyhands token create NAME --role owner`";
         return Err(Refusal(
             ToolError::new(ErrorCode::Conflict, message).hint(hint),
         ));
     }
-    let record = gateway.doorman.revoke(id).await?;
+    let record = gateway.auth.revoke(id).await?;
     gateway
         .note(&owner.caller, "token.revoke", &id.to_string())
         .await?;

@@ -1,4 +1,4 @@
-//! What untrusted text had an influence on, and the owner's decision to trust it.
+//! Objects influenced by untrusted text, and the owner's decision to trust them.
 
 use std::sync::Arc;
 
@@ -14,64 +14,64 @@ use serde::{Deserialize, Serialize};
 use super::body;
 use crate::http::object::Json;
 
-/// How many conversations are listed.
+/// Sessions listed.
 const MAX_SESSIONS: u32 = 200;
 
-/// What kind of object it is.
+/// Kind of object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A file of a workspace, by its key such as `agents/main/SOUL.md`.
+    /// A file in a workspace, by its key such as `agents/main/SOUL.md`.
     File,
     /// A spawned agent.
     Agent,
     /// A scheduled job.
     Job,
-    /// A conversation, by its session key.
+    /// A session, by its key.
     Session,
 }
 
-/// An object that was written or changed after untrusted text was read.
+/// An object written or changed after untrusted text was read.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Untrusted {
     /// What kind of object.
     kind: Kind,
-    /// Which one.
+    /// Id.
     id: String,
-    /// Who wrote it, where that is on record.
+    /// Author, if recorded.
     author: Option<String>,
-    /// The untrusted text that was read before.
+    /// The untrusted text read before.
     source: String,
-    /// When, where that is on record.
+    /// When, if recorded.
     at: Option<String>,
 }
 
-/// What is not trusted.
+/// A list of untrusted objects.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UntrustedList {
-    /// Files and agents, then jobs, then conversations with the latest first.
+    /// Files and agents, then jobs, then sessions with the latest first.
     objects: Vec<Untrusted>,
 }
 
-/// What the owner trusts.
+/// An object to trust.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
     /// What kind of object.
     kind: Kind,
-    /// Which one, as it is listed.
+    /// Id, as listed.
     id: String,
 }
 
-/// What is trusted now.
+/// The response after an object was trusted.
 #[derive(Serialize, JsonSchema)]
 pub struct Trusted {
-    /// Whether it was not trusted before.
+    /// Whether it was untrusted before.
     changed: bool,
 }
 
-/// What is not trusted.
+/// Lists untrusted objects.
 pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<UntrustedList> {
     let marks = gateway.store.provenance().list().into_iter();
     let mut objects: Vec<Untrusted> = marks
@@ -106,7 +106,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Untru
     answer(UntrustedList { objects })
 }
 
-/// Trusts an object as it is now.
+/// Trusts an object in its current state.
 pub async fn trust(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,

@@ -1,4 +1,4 @@
-//! The answer to a request under `/v1`, whole or in pieces; each format says how it is written.
+//! Responses under `/v1`, whole or streamed, independent of the format.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,82 +17,84 @@ use tokio::time::timeout;
 
 use super::super::chat::stopped;
 use super::super::stream as events;
-use super::begin::{Step, Steps, begin};
+use super::begin::{RunStep, RunSteps, begin};
 use super::continuation::ClientCall;
-use super::models::Since;
+use super::models::ServingSince;
 use super::prompt::Prompt;
 
-/// How long the first step may take before the answer is begun without it, so that a failure
-/// that comes at once still has its status.
+/// How long to wait for the first step before the response starts without it, so that an immediate
+/// failure still gets its HTTP status.
 const FIRST: Duration = Duration::from_secs(5);
 
-/// How one format writes an answer.
+/// How a format writes a response.
 pub(super) trait Format: Send + 'static {
-    /// The whole answer.
-    fn whole(&mut self, said: Whole) -> Value;
-    /// Before the first piece.
+    /// A complete response.
+    fn whole(&mut self, said: FullAnswer) -> Value;
+    /// Events before the first text.
     fn open(&mut self) -> Vec<Event>;
-    /// More text.
+    /// Events for more text.
     fn text(&mut self, text: &str) -> Vec<Event>;
-    /// More of a thought.
+    /// Events for more reasoning.
     fn thinking(&mut self, text: &str) -> Vec<Event>;
-    /// The end.
-    fn close(&mut self, end: End) -> Vec<Event>;
-    /// There is no answer after all.
+    /// Events at the end.
+    fn close(&mut self, end: AnswerEnd) -> Vec<Event>;
+    /// Events for a failure after the start.
     fn failed(&mut self, error: &ToolError) -> Vec<Event>;
 }
 
-/// How an answer ends.
-pub(super) struct End {
+/// How a response ends.
+pub(super) struct AnswerEnd {
     pub(super) stop: StopReason,
     pub(super) usage: TurnUsage,
-    /// The calls that the client has to run.
+    /// Calls the client has to run.
     pub(super) calls: Vec<ClientCall>,
 }
 
-/// A whole answer.
-pub(super) struct Whole {
+/// A complete response.
+pub(super) struct FullAnswer {
     pub(super) text: String,
     pub(super) thinking: String,
-    pub(super) end: End,
+    pub(super) end: AnswerEnd,
 }
 
-/// Who asks, and where an answer is made.
-pub(super) struct Asking {
+/// The caller, and where the response is produced.
+pub(super) struct AnswerContext {
     pub(super) gateway: Arc<Gateway>,
-    pub(super) since: Since,
-    pub(super) asker: Admitted,
+    pub(super) since: ServingSince,
+    pub(super) admitted: Admitted,
     pub(super) headers: HeaderMap,
 }
 
-/// Answers a request. `format` is given the id of its run and when it was created, in seconds.
+/// Responds to a request. `format` receives the run id and creation time in seconds.
 pub(super) async fn answer<F: Format>(
-    asking: Asking,
+    asking: AnswerContext,
     prompt: Prompt,
     format: impl FnOnce(&str, i64) -> F,
 ) -> Result<Response, ToolError> {
-    let Asking {
+    let AnswerContext {
         gateway,
         since,
-        asker,
+        admitted,
         headers,
     } = asking;
     let piecewise = prompt.stream;
-    // JSON has no place for what the model says between its own calls.
+    // A JSON answer has no room for text between the agent's own calls.
     let only_last = prompt.output.is_some();
     let created = gateway.clock.now().0 / 1_000;
-    let begun = begin(&gateway, &since, asker, &headers, prompt).await?;
+    let begun = begin(&gateway, &since, admitted, &headers, prompt).await?;
     let format = format(begun.id(), created);
     let mut steps = begun.follow(gateway);
     if !piecewise {
         let whole = whole(format, steps, only_last).await?;
         return Ok(Json(whole).into_response());
     }
+    // Waiting briefly for the first step lets an immediate failure be an HTTP error; afterwards the
+    // status is sent and errors can only be events.
     let first = match timeout(FIRST, steps.recv()).await {
         Ok(Some(first)) => Some(Ok(told(first)?)),
         Ok(None) | Err(_) => None,
     };
-    Ok(pieces(Pieces {
+    Ok(pieces(AnswerStream {
         format,
         first,
         steps,
@@ -104,18 +106,18 @@ pub(super) async fn answer<F: Format>(
     }))
 }
 
-/// A step, where an end without an answer is an error.
-fn told(step: Result<Step, ToolError>) -> Result<Step, ToolError> {
+/// A step; an end without an answer becomes an error.
+fn told(step: Result<RunStep, ToolError>) -> Result<RunStep, ToolError> {
     match step? {
-        Step::Event(TurnEvent::Error(failure)) => Err(failure.refusal()),
-        Step::Event(TurnEvent::Stopped) => Err(stopped()),
+        RunStep::Event(TurnEvent::Error(failure)) => Err(failure.refusal()),
+        RunStep::Event(TurnEvent::Stopped) => Err(stopped()),
         other => Ok(other),
     }
 }
 
 async fn whole<F: Format>(
     mut format: F,
-    mut steps: Steps,
+    mut steps: RunSteps,
     only_last: bool,
 ) -> Result<Value, ToolError> {
     let (mut said, mut thoughts): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -123,39 +125,40 @@ async fn whole<F: Format>(
     let mut calls = Vec::new();
     while let Some(step) = steps.recv().await {
         match told(step)? {
-            Step::Calls(handed) => calls = handed,
-            Step::Event(TurnEvent::Thinking(more)) => thought.push_str(&more),
-            Step::Event(TurnEvent::Restart { .. }) => thought.clear(),
-            Step::Event(TurnEvent::Partial(text)) => {
+            RunStep::Calls(handed) => calls = handed,
+            RunStep::Event(TurnEvent::Thinking(more)) => thought.push_str(&more),
+            RunStep::Event(TurnEvent::Restart { .. }) => thought.clear(),
+            RunStep::Event(TurnEvent::Partial(text)) => {
                 said.push(text);
                 thoughts.push(std::mem::take(&mut thought));
             }
-            Step::Event(TurnEvent::Final { text, stop, usage }) => {
+            RunStep::Event(TurnEvent::Final { text, stop, usage }) => {
+                // With an output schema only the final reply is JSON; earlier ones are commentary.
                 if only_last && !text.is_empty() {
                     said.clear();
                 }
                 said.push(text);
                 thoughts.push(thought);
-                return Ok(format.whole(Whole {
+                return Ok(format.whole(FullAnswer {
                     text: joined(&said),
                     thinking: joined(&thoughts),
-                    end: End { stop, usage, calls },
+                    end: AnswerEnd { stop, usage, calls },
                 }));
             }
-            Step::Event(_) => {}
+            RunStep::Event(_) => {}
         }
     }
-    Err(ToolError::internal("the run has no end"))
+    Err(ToolError::internal("the run ended without a result"))
 }
 
-/// The texts of several replies as one.
+/// Joins the texts of several replies.
 pub(super) fn joined(texts: &[String]) -> String {
     let texts = texts.iter().map(String::as_str);
     let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
     texts.join("\n\n")
 }
 
-fn pieces<F: Format>(mut said: Pieces<F>) -> Response {
+fn pieces<F: Format>(mut said: AnswerStream<F>) -> Response {
     let opening = said.format.open();
     let pieces = stream::unfold((Some(opening), said), async |(opening, mut said)| {
         let next = match opening {
@@ -167,22 +170,22 @@ fn pieces<F: Format>(mut said: Pieces<F>) -> Response {
     events::response(futures_util::StreamExt::flatten(pieces))
 }
 
-/// An answer that is being told in pieces.
-struct Pieces<F> {
+/// A streamed response.
+struct AnswerStream<F> {
     format: F,
-    first: Option<Result<Step, ToolError>>,
-    steps: Steps,
-    /// Only the last reply is told.
+    first: Option<Result<RunStep, ToolError>>,
+    steps: RunSteps,
+    /// Whether only the last reply is sent.
     only_last: bool,
-    /// What was told of the present reply.
+    /// Text sent of the current reply.
     said: String,
     calls: Vec<ClientCall>,
-    /// Whether another reply was told before.
+    /// Whether an earlier reply was sent.
     later: bool,
     ended: bool,
 }
 
-impl<F: Format> Pieces<F> {
+impl<F: Format> AnswerStream<F> {
     async fn next(&mut self) -> Option<Vec<Event>> {
         if self.ended {
             return None;
@@ -192,11 +195,11 @@ impl<F: Format> Pieces<F> {
             None => told(self.steps.recv().await?),
         };
         Some(match step {
-            Ok(Step::Calls(calls)) => {
+            Ok(RunStep::Calls(calls)) => {
                 self.calls = calls;
                 Vec::new()
             }
-            Ok(Step::Event(what)) => self.piece(what),
+            Ok(RunStep::Event(what)) => self.piece(what),
             Err(error) => {
                 self.ended = true;
                 self.format.failed(&error)
@@ -213,6 +216,7 @@ impl<F: Format> Pieces<F> {
             }
             TurnEvent::Delta(text) => self.more(&text),
             TurnEvent::Thinking(text) => self.format.thinking(&text),
+            // Text already sent cannot be retracted, so the restart is marked in the stream.
             TurnEvent::Restart { because } => {
                 let events = self.more(&format!("\n\n[retrying: {because}]"));
                 self.new_reply();
@@ -224,6 +228,8 @@ impl<F: Format> Pieces<F> {
                 events
             }
             TurnEvent::Paused { approval, tool, .. } => {
+                // As a comment: the formats have no event for it, and it keeps the connection
+                // alive.
                 let waits = format!("{tool} needs approval {approval}");
                 vec![Event::default().comment(waits)]
             }
@@ -231,7 +237,7 @@ impl<F: Format> Pieces<F> {
                 self.ended = true;
                 let mut events = self.rest(&text);
                 let calls = std::mem::take(&mut self.calls);
-                events.extend(self.format.close(End { stop, usage, calls }));
+                events.extend(self.format.close(AnswerEnd { stop, usage, calls }));
                 events
             }
             _ => Vec::new(),
@@ -244,6 +250,7 @@ impl<F: Format> Pieces<F> {
     }
 
     fn more(&mut self, text: &str) -> Vec<Event> {
+        // The same separator as in a complete response.
         let gap = match self.later && self.said.is_empty() {
             true => "\n\n",
             false => "",
@@ -252,10 +259,11 @@ impl<F: Format> Pieces<F> {
         self.format.text(&format!("{gap}{text}"))
     }
 
-    /// What of a whole reply was not told yet: pieces are left out for those who fall behind.
+    /// The part of a complete reply not sent yet: clients that lag miss deltas.
     fn rest(&mut self, text: &str) -> Vec<Event> {
         let rest = match text.strip_prefix(self.said.as_str()) {
             Some(rest) => rest.to_owned(),
+            // The reply differs from what was streamed, so it is sent again as a new one.
             None => {
                 self.new_reply();
                 text.to_owned()
@@ -268,12 +276,12 @@ impl<F: Format> Pieces<F> {
     }
 }
 
-/// An event that holds JSON.
+/// An event with JSON data.
 pub(super) fn data(value: &Value) -> Event {
     Event::default().data(value.to_string())
 }
 
-/// A named event that holds JSON.
+/// A named event with JSON data.
 pub(super) fn named(name: &str, value: &Value) -> Event {
     Event::default().event(name).data(value.to_string())
 }

@@ -1,4 +1,4 @@
-//! How a request under `/v1` becomes a run of its agent, and how that run is followed.
+//! Turns a request under `/v1` into a run of its agent, and follows that run.
 
 use std::sync::Arc;
 
@@ -11,40 +11,40 @@ use manyhands_llm::{Message, StopReason};
 use tokio::sync::mpsc;
 
 use super::super::admin::agents::names;
-use super::super::run::Run;
+use super::super::run::AgentRun;
 use super::answer::joined;
 use super::continuation::{self, ClientCall, ResponseNote};
-use super::models::Since;
+use super::models::ServingSince;
 use super::prompt::Prompt;
 
-/// How many steps of a run may wait for their reader.
+/// Steps of a run queued for a slow reader.
 const AHEAD: usize = 64;
 
-/// What happens in a run.
-pub(super) enum Step {
-    /// As the agent tells it.
+/// A step of a run.
+pub(super) enum RunStep {
+    /// An event of the agent.
     Event(TurnEvent),
-    /// The calls that the client has to run; the end follows.
+    /// Calls the client has to run; the end follows.
     Calls(Vec<ClientCall>),
 }
 
-/// What happens in a run, in order.
-pub(super) type Steps = mpsc::Receiver<Result<Step, ToolError>>;
+/// The steps of a run, in order.
+pub(super) type RunSteps = mpsc::Receiver<Result<RunStep, ToolError>>;
 
-/// A run, and whether its session is removed after it.
-pub(super) struct Begun {
-    run: Run,
-    asker: Admitted,
-    passing: bool,
-    /// Tools that the client runs.
+/// A started run, and whether its session is deleted afterwards.
+pub(super) struct StartedRun {
+    run: AgentRun,
+    admitted: Admitted,
+    temporary: bool,
+    /// Tools the client runs.
     tools: Vec<ClientTool>,
-    /// What later requests may refer to.
+    /// Stored for later requests that refer to the response.
     remembered: Option<ResponseNote>,
-    /// What was told so far, reply by reply.
+    /// Replies so far.
     said: Vec<String>,
 }
 
-/// The session that a request names, and by which parameter.
+/// The session a request names, and the parameter that names it.
 fn named(
     headers: &HeaderMap,
     prompt: &Prompt,
@@ -57,116 +57,128 @@ fn named(
     }
 }
 
-/// Begins the run of a request.
+/// Starts the run of a request.
 pub(super) async fn begin(
     gateway: &Arc<Gateway>,
-    since: &Since,
-    asker: Admitted,
+    since: &ServingSince,
+    admitted: Admitted,
     headers: &HeaderMap,
     prompt: Prompt,
-) -> Result<Begun, ToolError> {
+) -> Result<StartedRun, ToolError> {
     let agent = super::agent(&gateway.settings.current(), &prompt.model)?;
     prompt.check_sampling()?;
+    // Lazily, with the first request: most gateways never serve `/v1`.
     sweep(gateway, since).await;
     match named(headers, &prompt)? {
-        None => passing(gateway, asker, &agent, prompt).await,
+        None => in_temporary_session(gateway, admitted, &agent, prompt).await,
         Some((parameter, key)) => {
-            in_session(gateway, asker, &agent, (parameter, &key), prompt).await
+            in_session(gateway, admitted, &agent, (parameter, &key), prompt).await
         }
     }
 }
 
-/// Begins a run in a session that the request names: its last message is said there.
+/// Starts a run in the session the request names: its last message is sent there.
 async fn in_session(
     gateway: &Arc<Gateway>,
-    asker: Admitted,
+    admitted: Admitted,
     agent: &AgentId,
     (parameter, text): (&'static str, &str),
     prompt: Prompt,
-) -> Result<Begun, ToolError> {
-    let key = session_key(&asker.caller, agent, text).map_err(|error| match error.code {
+) -> Result<StartedRun, ToolError> {
+    let key = session_key(&admitted.caller, agent, text).map_err(|error| match error.code {
         ErrorCode::InvalidArguments => ToolError::parameter(parameter, error.message),
         _ => error,
     })?;
+    // `x-session-key` may name a session of any agent the caller may use; the model parameter
+    // decides.
     if key.agent() != agent {
-        let message = format!("is a session of agent {}, not of the model", key.agent());
+        let message = format!(
+            "belongs to agent {}, not to the requested model",
+            key.agent()
+        );
         return Err(ToolError::parameter(parameter, message));
     }
     if !prompt.client.tools.is_empty() {
-        let message =
-            "a named session uses the agent's tools only; leave out tools, or the session";
+        let message = "a named session uses only the agent's tools; omit tools or the session";
         return Err(ToolError::parameter("tools", message));
     }
     if !matches!(prompt.messages.last(), Some(Message::User { .. })) {
-        let message = "the last message must be the user's: it is said in the named session";
+        let message = "the last message must be the user's: it is sent to the named session";
         return Err(ToolError::parameter("messages", message));
     }
     let input = prompt.ready().input;
-    let run = Run::start(gateway, asker.clone(), key, None, input).await?;
-    Ok(Begun {
+    let run = AgentRun::start(gateway, admitted.clone(), key, None, input).await?;
+    Ok(StartedRun {
         run,
-        asker,
-        passing: false,
+        admitted,
+        temporary: false,
         tools: Vec::new(),
-        remembered: None, // the session has it
+        remembered: None, // the session itself remembers
         said: Vec::new(),
     })
 }
 
-/// Begins a run in a session of its own.
-async fn passing(
+/// Starts a run in a temporary session.
+async fn in_temporary_session(
     gateway: &Arc<Gateway>,
-    asker: Admitted,
+    admitted: Admitted,
     agent: &AgentId,
     mut prompt: Prompt,
-) -> Result<Begun, ToolError> {
+) -> Result<StartedRun, ToolError> {
     let minds = gateway.minds();
-    let key = session_key(&asker.caller, agent, &minds.passing_name())?;
-    prompt.fence(&asker.caller);
-    continuation::restore(gateway, &asker, &mut prompt).await?;
+    let key = session_key(&admitted.caller, agent, &minds.passing_name())?;
+    // Before `restore`, which puts back stored exchanges that must not be marked a second time.
+    prompt.fence(&admitted.caller);
+    continuation::restore(gateway, &admitted, &mut prompt).await?;
     let tools = prompt.client.tools.clone();
     let remembered = prompt.remembered.take();
     let ready = prompt.ready();
     let settings = SessionSettings {
         system_prompt: ready.system,
+        // A daily reset must not archive the messages in the middle of a request.
         reset_policy: Some(ResetPolicy::Manual),
         ..SessionSettings::default()
     };
     minds.seed(&key, &ready.before, &settings).await?;
-    let started = Run::start(gateway, asker.clone(), key.clone(), None, ready.input).await;
+    let started = AgentRun::start(gateway, admitted.clone(), key.clone(), None, ready.input).await;
     match started {
-        Ok(run) => Ok(Begun {
+        Ok(run) => Ok(StartedRun {
             run,
-            asker,
-            passing: true,
+            admitted,
+            temporary: true,
             tools,
             remembered,
             said: Vec::new(),
         }),
         Err(error) => {
+            // Seeded but without a run, nothing else would ever delete it.
             minds.forget(&key).await?;
             Err(error)
         }
     }
 }
 
-impl Begun {
-    /// The id of its run.
+impl StartedRun {
+    /// The run id.
     pub(super) fn id(&self) -> &str {
         &self.run.sent.run_id
     }
 
-    /// Follows the run whether or not somebody reads, so that its session goes when it ends. When
-    /// the asker of a passing session goes away the run is stopped: nobody could read its answer.
-    pub(super) fn follow(mut self, gateway: Arc<Gateway>) -> Steps {
+    /// Follows the run whether or not the client reads, so that a temporary session is deleted at
+    /// its end. If the client of a temporary session disconnects, the run is stopped: nobody could
+    /// read its answer.
+    pub(super) fn follow(mut self, gateway: Arc<Gateway>) -> RunSteps {
         let (steps, reader) = mpsc::channel(AHEAD);
         tokio::spawn(async move {
             let (mut gap, mut left) = (false, false);
             loop {
                 let step = tokio::select! {
+                    // Biased: a final step that is already there wins over the disconnect and is
+                    // still stored.
                     biased;
                     step = self.run.next() => step,
-                    () = steps.closed(), if self.passing && !left => {
+                    // `left` disables this branch, which otherwise stays ready and would spin.
+                    () = steps.closed(), if self.temporary && !left => {
                         left = true;
                         gateway.minds().stop(&self.run.key);
                         continue;
@@ -177,19 +189,24 @@ impl Begun {
                 };
                 gap |= self.run.missed();
                 match &step {
-                    // The pieces after a gap make no text; what is left is told with the whole.
+                    // Deltas after a gap do not form a text; the remainder is sent with the
+                    // complete reply.
                     Ok(TurnEvent::Delta(_)) if gap => continue,
                     Ok(TurnEvent::Partial(_) | TurnEvent::Restart { .. }) => gap = false,
                     _ => {}
                 }
                 let ends = step.as_ref().is_ok_and(TurnEvent::is_end);
+                // Before the step is passed on: the client's next request may refer to what is
+                // stored here.
                 let calls = self.end(&gateway, &step).await;
-                if ends && self.passing {
+                if ends && self.temporary {
                     forget(&gateway, &self.run.key).await;
                 }
-                let calls = calls.map(|calls| calls.map(Step::Calls)).transpose();
-                for step in calls.into_iter().chain([step.map(Step::Event)]) {
-                    if steps.send(step).await.is_err() && !self.passing {
+                let calls = calls.map(|calls| calls.map(RunStep::Calls)).transpose();
+                for step in calls.into_iter().chain([step.map(RunStep::Event)]) {
+                    // A temporary run is followed to its end even without a reader, to delete its
+                    // session.
+                    if steps.send(step).await.is_err() && !self.temporary {
                         return;
                     }
                 }
@@ -198,8 +215,8 @@ impl Begun {
         reader
     }
 
-    /// The calls with which the run ends, if it ends with some. What later requests refer to is remembered before the
-    /// client is told.
+    /// The client calls the run ends with, if any. State for later requests is stored before the
+    /// client learns of them.
     async fn end(
         &mut self,
         gateway: &Gateway,
@@ -222,12 +239,12 @@ impl Begun {
         if stop == StopReason::Calls && !self.tools.is_empty() {
             let handover = gateway.minds().handover(key, turn, &self.tools).await?;
             if let Some(handover) = handover {
-                calls = Some(continuation::remember(gateway, &self.asker, &handover).await?);
+                calls = Some(continuation::remember(gateway, &self.admitted, &handover).await?);
             }
         }
         if let Some(note) = self.remembered.take() {
             let (text, calls) = (joined(&self.said), calls.as_deref().unwrap_or(&[]));
-            note.remember(gateway, &self.asker, &text, calls).await?;
+            note.remember(gateway, &self.admitted, &text, calls).await?;
         }
         Ok(calls)
     }
@@ -235,17 +252,17 @@ impl Begun {
 
 async fn forget(gateway: &Gateway, key: &SessionKey) {
     if let Err(error) = gateway.minds().forget(key).await {
-        tracing::warn!(session = %key, %error, "failed to remove the session of a finished request");
+        tracing::warn!(event = "request_session_delete_failed", session = %key, %error, "failed to delete the session of a finished request");
     }
 }
 
-/// Removes, once, what requests before the last start left behind.
-async fn sweep(gateway: &Gateway, since: &Since) {
+/// Deletes, once, temporary sessions left over from before the last start.
+async fn sweep(gateway: &Gateway, since: &ServingSince) {
     let swept = since.swept.get_or_init(|| async {
         let agents = names(&gateway.settings.current());
         let swept = gateway.minds().sweep_passing(&agents, since.start).await;
         if let Err(error) = swept {
-            tracing::warn!(%error, "failed to remove the sessions of earlier requests");
+            tracing::warn!(event = "request_session_sweep_failed", %error, "failed to delete the sessions of earlier requests");
         }
     });
     swept.await;

@@ -1,5 +1,6 @@
-//! `POST /v1/chat/completions`, OpenAI's format: how a request is read. Fields that would change the answer and
-//! cannot be honoured are refused by name; hints, bookkeeping and unknown fields are accepted and change nothing.
+//! `POST /v1/chat/completions` (OpenAI): parsing requests. Fields that would change the answer and
+//! cannot be honoured are rejected by name; hints, bookkeeping and unknown fields are accepted and
+//! ignored.
 
 use std::sync::Arc;
 
@@ -10,16 +11,16 @@ use axum::response::Response;
 use http::HeaderMap;
 use manyhands_core::ToolError;
 use manyhands_gateway::Gateway;
-use manyhands_http_common::{Asker, Refusal};
+use manyhands_http_common::{Authenticated, Refusal};
 use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolCall, ToolChoice};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::object::Json;
-use super::answer::{Asking, answer};
+use super::answer::{AnswerContext, answer};
 use super::chat_answer::Completion;
-use super::models::Since;
+use super::models::ServingSince;
 use super::prompt::{Prompt, picture};
 
 /// The body of a request.
@@ -30,13 +31,13 @@ pub struct ChatRequest {
     /// The conversation.
     #[schemars(length(min = 1))]
     messages: Vec<ChatMessage>,
-    /// Whether to answer in pieces.
+    /// Whether to stream the response.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
-    /// The most tokens of one reply of the agent's model.
+    /// Most tokens per reply of the agent's model.
     #[schemars(range(min = 1))]
     max_tokens: Option<u32>,
-    /// The same by its newer name.
+    /// Newer name of `max_tokens`.
     #[schemars(range(min = 1))]
     max_completion_tokens: Option<u32>,
     #[schemars(range(min = 0.0, max = 2.0))]
@@ -49,75 +50,75 @@ pub struct ChatRequest {
     #[schemars(range(min = -2.0, max = 2.0))]
     frequency_penalty: Option<f64>,
     seed: Option<i64>,
-    /// Texts at which a reply ends.
-    stop: Option<Stop>,
-    /// How much more or less likely tokens become, by token id.
+    /// Stop sequences.
+    stop: Option<StopSequences>,
+    /// Bias of tokens, by token id.
     logit_bias: Option<Map<String, Value>>,
-    /// How hard to think.
+    /// Reasoning effort.
     reasoning_effort: Option<Thinking>,
     response_format: Option<ResponseFormat>,
-    /// Tools that the client runs, besides those of the agent.
+    /// Tools the client runs, besides the agent's own.
     #[schemars(length(max = 128))]
     tools: Option<Vec<ChatTool>>,
     tool_choice: Option<ChatChoice>,
     parallel_tool_calls: Option<bool>,
-    /// How many answers: one.
+    /// Number of answers: only 1.
     #[schemars(range(min = 1, max = 1))]
     n: Option<u32>,
-    /// Not available.
+    /// Not supported.
     #[schemars(skip)]
     logprobs: Option<bool>,
-    /// Not available.
+    /// Not supported.
     #[schemars(skip)]
     audio: Option<Value>,
-    /// `tools` by its older name.
+    /// Older name of `tools`.
     #[schemars(skip)]
     functions: Option<Vec<Value>>,
-    /// `session`: the session to say the last message in, where the header `x-session-key` does not name one. Other
-    /// keys are accepted and ignored.
+    /// `session`: the session to send the last message to, unless the header `x-session-key` names
+    /// one. Other keys are accepted and ignored.
     metadata: Option<Metadata>,
 }
 
-/// What a client notes about its request.
+/// Metadata of a request.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Metadata {
-    /// The key of a session.
+    /// Session key.
     pub(super) session: Option<String>,
 }
 
-/// What a stream holds.
+/// Options of a stream.
 #[derive(Deserialize, JsonSchema)]
 struct StreamOptions {
-    /// Whether the last piece tells what was used up.
+    /// Whether the last chunk contains the usage.
     #[serde(default)]
     include_usage: Option<bool>,
 }
 
-/// Texts at which a reply ends.
+/// Stop sequences.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "must be a text or a list of texts")]
-enum Stop {
+enum StopSequences {
     One(#[schemars(length(min = 1))] String),
     Many(#[schemars(length(max = 16), inner(length(min = 1)))] Vec<String>),
 }
 
-/// One message.
+/// A message.
 #[derive(Deserialize, JsonSchema)]
 struct ChatMessage {
-    role: Role,
-    /// A text, or a list of texts and images.
+    role: ChatMessageRole,
+    /// Text, or a list of texts and images.
     content: Option<Content>,
-    /// The calls of tools of the client's, by the assistant.
+    /// The assistant's calls of client tools.
     tool_calls: Option<Vec<ChatCall>>,
-    /// Which call a message of the role `tool` answers.
+    /// The call that a message with role `tool` answers.
     tool_call_id: Option<String>,
-    /// What the assistant thought.
+    /// The assistant's reasoning.
     reasoning_content: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Role {
+enum ChatMessageRole {
     System,
     Developer,
     User,
@@ -125,7 +126,7 @@ enum Role {
     Tool,
 }
 
-/// What a message holds.
+/// Contents of a message.
 #[derive(Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -133,12 +134,12 @@ enum Role {
 )]
 enum Content {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<MessagePart>),
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part {
+enum MessagePart {
     Text { text: String },
     ImageUrl { image_url: ImageUrl },
     Refusal { refusal: String },
@@ -164,12 +165,12 @@ struct ChatCall {
 #[derive(Deserialize, JsonSchema)]
 struct CalledFunction {
     name: String,
-    /// JSON, as text.
+    /// JSON text.
     #[serde(default)]
     arguments: String,
 }
 
-/// A tool that the client runs.
+/// A tool the client runs.
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ChatTool {
@@ -181,7 +182,7 @@ struct Function {
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
     name: String,
     description: Option<String>,
-    /// The JSON Schema of its arguments.
+    /// JSON Schema of its arguments.
     parameters: Option<Map<String, Value>>,
 }
 
@@ -219,7 +220,7 @@ struct ChosenFunction {
     name: String,
 }
 
-/// What the answer has to be.
+/// Format of the answer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ResponseFormat {
@@ -240,8 +241,8 @@ struct NamedSchema {
 /// Answers a conversation.
 pub async fn complete(
     State(gateway): State<Arc<Gateway>>,
-    Extension(since): Extension<Since>,
-    Asker(asker): Asker,
+    Extension(since): Extension<ServingSince>,
+    Authenticated(admitted): Authenticated,
     headers: HeaderMap,
     body: Result<Json<ChatRequest>, JsonRejection>,
 ) -> Result<Response, Refusal> {
@@ -250,10 +251,10 @@ pub async fn complete(
     let options = request.stream_options.as_ref();
     let tells_usage = options.is_some_and(|options| options.include_usage == Some(true));
     let prompt = request.prompt()?;
-    let asking = Asking {
+    let asking = AnswerContext {
         gateway,
         since,
-        asker,
+        admitted,
         headers,
     };
     let answered = answer(asking, prompt, |id, created| Completion {
@@ -291,8 +292,8 @@ impl ChatRequest {
         sampling.logit_bias = self.logit_bias.unwrap_or_default();
         sampling.parallel_calls = self.parallel_tool_calls;
         match self.stop {
-            Some(Stop::One(stop)) => prompt.stop_at("stop", vec![stop])?,
-            Some(Stop::Many(stop)) => prompt.stop_at("stop", stop)?,
+            Some(StopSequences::One(stop)) => prompt.stop_at("stop", vec![stop])?,
+            Some(StopSequences::Many(stop)) => prompt.stop_at("stop", stop)?,
             None => {}
         }
         for (at, tool) in self.tools.unwrap_or_default().into_iter().enumerate() {
@@ -315,26 +316,23 @@ impl ChatRequest {
         Ok(prompt)
     }
 
-    /// Refuses what would have to be ignored.
+    /// Rejects fields that would have to be ignored.
     fn check(&self) -> Result<(), ToolError> {
         let refused = |name: &str, message: &str| Err(ToolError::parameter(name, message));
         if self.messages.is_empty() {
             return refused("messages", "must have at least one message");
         }
         if self.n.is_some_and(|n| n != 1) {
-            return refused("n", "must be 1: an agent gives one answer");
+            return refused("n", "must be 1");
         }
         if self.logprobs == Some(true) {
-            return refused("logprobs", "are not available; leave it out");
+            return refused("logprobs", "not supported; omit it");
         }
         if self.audio.is_some() {
-            return refused("audio", "is not available; leave it out");
+            return refused("audio", "not supported; omit it");
         }
         if self.functions.as_ref().is_some_and(|all| !all.is_empty()) {
-            return refused(
-                "functions",
-                "send them as tools: {type: function, function}",
-            );
+            return refused("functions", "use tools instead: {type: function, function}");
         }
         let limits = [
             ("max_tokens", self.max_tokens),
@@ -353,17 +351,19 @@ impl ChatMessage {
             Some(content) => content.read(&format!("{parameter}.content"))?,
             None => (String::new(), Vec::new()),
         };
-        if !pictures.is_empty() && !matches!(self.role, Role::User | Role::Tool) {
-            let message = "images come from the user or from tools";
+        if !pictures.is_empty()
+            && !matches!(self.role, ChatMessageRole::User | ChatMessageRole::Tool)
+        {
+            let message = "images are allowed only in user and tool messages";
             return Err(ToolError::parameter(parameter, message));
         }
         match self.role {
-            Role::User => prompt.user(text, pictures),
-            Role::System | Role::Developer => {
+            ChatMessageRole::User => prompt.user(text, pictures),
+            ChatMessageRole::System | ChatMessageRole::Developer => {
                 prompt.system.extend((!text.is_empty()).then_some(text));
                 Ok(())
             }
-            Role::Assistant => {
+            ChatMessageRole::Assistant => {
                 let thought = self.reasoning_content.filter(|text| !text.is_empty());
                 let thought = thought.map(|text| ReplyBlock::Thinking { text, opaque: None });
                 let text = (!text.is_empty()).then(|| ReplyBlock::text(text));
@@ -379,10 +379,10 @@ impl ChatMessage {
                 prompt.assistant(thought.into_iter().chain(text).chain(calls));
                 Ok(())
             }
-            Role::Tool => {
+            ChatMessageRole::Tool => {
                 let parameter = format!("{parameter}.tool_call_id");
                 let id = self.tool_call_id.ok_or_else(|| {
-                    ToolError::parameter(&parameter, "must say which call this answers")
+                    ToolError::parameter(&parameter, "required: the id of the call this answers")
                 })?;
                 let mut content = vec![Block::text(text)];
                 content.extend(pictures);
@@ -393,7 +393,7 @@ impl ChatMessage {
 }
 
 impl Content {
-    /// The text and the pictures.
+    /// Text and pictures.
     fn read(self, parameter: &str) -> Result<(String, Vec<Block>), ToolError> {
         let parts = match self {
             Self::Text(text) => return Ok((text, Vec::new())),
@@ -402,8 +402,10 @@ impl Content {
         let (mut texts, mut pictures) = (Vec::new(), Vec::new());
         for (at, part) in parts.into_iter().enumerate() {
             match part {
-                Part::Text { text } | Part::Refusal { refusal: text } => texts.push(text),
-                Part::ImageUrl { image_url } => {
+                MessagePart::Text { text } | MessagePart::Refusal { refusal: text } => {
+                    texts.push(text)
+                }
+                MessagePart::ImageUrl { image_url } => {
                     let (ImageUrl::Object { url } | ImageUrl::Text(url)) = image_url;
                     pictures.push(picture(&format!("{parameter}[{at}]"), &url)?);
                 }

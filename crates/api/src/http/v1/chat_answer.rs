@@ -1,4 +1,4 @@
-//! OpenAI's chat completions: how an answer is written.
+//! OpenAI chat completions: writing responses.
 
 use axum::response::sse::Event;
 use manyhands_agent::TurnUsage;
@@ -6,16 +6,16 @@ use manyhands_core::ToolError;
 use manyhands_llm::StopReason;
 use serde_json::{Value, json};
 
-use super::answer::{End, Format, Whole, data};
+use super::answer::{AnswerEnd, Format, FullAnswer, data};
 use super::continuation::ClientCall;
 use super::dialect;
 
-/// An answer on its way.
+/// A response in progress.
 pub(super) struct Completion {
     pub(super) id: String,
     pub(super) created: i64,
     pub(super) model: String,
-    /// Whether the last piece tells what was used up.
+    /// Whether the last chunk contains the usage.
     pub(super) tells_usage: bool,
 }
 
@@ -42,8 +42,8 @@ impl Completion {
 }
 
 impl Format for Completion {
-    fn whole(&mut self, said: Whole) -> Value {
-        let Whole {
+    fn whole(&mut self, said: FullAnswer) -> Value {
+        let FullAnswer {
             text,
             thinking,
             end,
@@ -85,7 +85,7 @@ impl Format for Completion {
         vec![self.chunk(json!({ "reasoning_content": text }), None)]
     }
 
-    fn close(&mut self, end: End) -> Vec<Event> {
+    fn close(&mut self, end: AnswerEnd) -> Vec<Event> {
         let calls = end.calls.iter().enumerate().map(|(index, one)| {
             let mut call = call(one);
             call["index"] = json!(index);
@@ -113,8 +113,8 @@ fn call(call: &ClientCall) -> Value {
     })
 }
 
-/// Why an answer ends, in OpenAI's words.
-fn reason(end: &End) -> &'static str {
+/// OpenAI's finish reason.
+fn reason(end: &AnswerEnd) -> &'static str {
     match end.stop {
         _ if !end.calls.is_empty() => "tool_calls",
         StopReason::Length => "length",

@@ -1,8 +1,8 @@
-//! What later requests refer to: what an agent did before it called a tool of its client's, and answers in the
-//! Responses format. Both are remembered for a day.
+//! State that later requests refer to: the agent's work before it called a client tool, and
+//! responses in the Responses format. Both are stored for a day.
 //!
-//! The client sees only its own calls. Their ids name what is remembered, so that the exchange behind them, with the
-//! agent's own calls and what its model needs back, is put in their place again.
+//! The client sees only the calls of its own tools. Their ids lead to the stored exchange, which
+//! replaces them in the next request, with the agent's own calls and the data its model needs back.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use uuid::Uuid;
 
 use super::prompt::Prompt;
 
-/// How many answers one conversation may have that is continued by reference.
+/// Most responses in a conversation continued by reference.
 const MAX_CHAIN: usize = 500;
 
-/// A call that the client has to run.
+/// A call the client has to run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClientCall {
     pub(super) id: String,
@@ -30,7 +30,7 @@ pub(super) struct ClientCall {
 }
 
 impl ClientCall {
-    /// The arguments as text, as the model wrote them.
+    /// Arguments as text, as the model wrote them.
     pub(super) fn text(&self) -> String {
         match &self.arguments {
             Arguments::Named(named) => Value::Object(named.clone()).to_string(),
@@ -38,7 +38,7 @@ impl ClientCall {
         }
     }
 
-    /// The arguments as an object.
+    /// Arguments as an object.
     pub(super) fn object(&self) -> Value {
         match &self.arguments {
             Arguments::Named(named) => Value::Object(named.clone()),
@@ -47,16 +47,16 @@ impl ClientCall {
     }
 }
 
-/// What is remembered of a request whose answer later requests may refer to.
+/// Stored data of a response that later requests may refer to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ResponseNote {
-    /// The id of its answer.
+    /// Id of the response.
     pub(super) id: Uuid,
-    /// The answer it followed.
+    /// The response it followed.
     pub(super) previous: Option<Uuid>,
-    /// What the client said.
+    /// Input of the client.
     pub(super) input: Vec<Message>,
-    /// What the client was answered, once it was.
+    /// Output, once complete.
     output: Option<Message>,
 }
 
@@ -70,11 +70,11 @@ impl ResponseNote {
         }
     }
 
-    /// Persists it with its answer.
+    /// Stores it with its output.
     pub(super) async fn remember(
         mut self,
         gateway: &Gateway,
-        asker: &Admitted,
+        admitted: &Admitted,
         text: &str,
         calls: &[ClientCall],
     ) -> Result<(), ToolError> {
@@ -84,26 +84,29 @@ impl ResponseNote {
                 id: call.id.clone(),
                 name: call.name.clone(),
                 arguments: call.arguments.clone(),
+                // Provider data such as signatures is kept in the handover, not in what clients may
+                // see.
                 opaque: None,
             })
         });
         let content = text.into_iter().chain(calls).collect();
         self.output = Some(Message::Assistant { content });
-        put(gateway, asker, self.id, &self).await
+        put(gateway, admitted, self.id, &self).await
     }
 }
 
-/// The conversation up to an answer that a request refers to.
+/// The conversation up to a referenced response.
 pub(super) async fn before(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     id: Uuid,
 ) -> Result<Option<Vec<Message>>, ToolError> {
     let mut notes = Vec::new();
     let mut next = Some(id);
     while let Some(id) = next {
-        let note = get::<ResponseNote>(gateway, asker, id).await?;
-        // One that is too old, or a chain without end, cannot be continued: half a conversation is another one.
+        let note = get::<ResponseNote>(gateway, admitted, id).await?;
+        // An expired or overlong chain cannot be continued: half a conversation would be a
+        // different one.
         let Some(note) = note.filter(|_| notes.len() < MAX_CHAIN) else {
             return Ok(None);
         };
@@ -115,10 +118,10 @@ pub(super) async fn before(
     Ok(Some(messages.collect()))
 }
 
-/// The part of an earlier answer that a request refers to by the id of an item.
+/// The part of an earlier response referred to by an item id.
 pub(super) async fn item(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     id: &str,
 ) -> Result<Option<ReplyBlock>, ToolError> {
     let call = id.strip_prefix("fc_").or_else(|| id.strip_prefix("ctc_"));
@@ -126,7 +129,7 @@ pub(super) async fn item(
         let Some((handover, number)) = named(&of) else {
             return Ok(None);
         };
-        let handover = get::<Handover>(gateway, asker, handover).await?;
+        let handover = get::<Handover>(gateway, admitted, handover).await?;
         let call = handover.and_then(|handover| handover.calls().get(number).cloned());
         return Ok(call.map(|call| ReplyBlock::Call(ToolCall { id: of, ..call })));
     }
@@ -136,7 +139,7 @@ pub(super) async fn item(
     else {
         return Ok(None);
     };
-    let note = get::<ResponseNote>(gateway, asker, of).await?;
+    let note = get::<ResponseNote>(gateway, admitted, of).await?;
     Ok(note.and_then(|note| match note.output {
         Some(Message::Assistant { content }) => content
             .into_iter()
@@ -147,46 +150,48 @@ pub(super) async fn item(
 
 async fn put<T: Serialize>(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     id: Uuid,
     what: &T,
 ) -> Result<(), ToolError> {
     let body = serde_json::to_string(what).map_err(|e| ToolError::internal(e.to_string()))?;
-    let (caller, now) = (asker.caller.key(), gateway.clock.now());
+    // Bound to the caller: another token cannot continue the conversation by guessing an id.
+    let (caller, now) = (admitted.caller.key(), gateway.clock.now());
     let put = gateway.store.continuations().put(id, &caller, &body, now);
     put.await.map_err(|e| Refusal::from(e).0)
 }
 
 async fn get<T: DeserializeOwned>(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     id: Uuid,
 ) -> Result<Option<T>, ToolError> {
-    let caller = asker.caller.key();
+    let caller = admitted.caller.key();
     let body = gateway.store.continuations().get(id, &caller).await;
     let body = body.map_err(|e| Refusal::from(e).0)?;
     Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
 }
 
-/// At most 40 characters, which is what some clients and providers take.
+/// At most 40 characters, the limit of some clients and providers.
 fn id_of(of: Uuid, number: usize) -> String {
     format!("call_{}_{number}", of.simple())
 }
 
-/// What an id names, if it is one of ours.
+/// What an id refers to, if the gateway issued it.
 fn named(id: &str) -> Option<(Uuid, usize)> {
     let (of, number) = id.strip_prefix("call_")?.split_once('_')?;
     Some((Uuid::try_parse(of).ok()?, number.parse().ok()?))
 }
 
-/// Persists what a turn hands over, and gives its calls ids under which it is found.
+/// Stores what a turn hands over, and assigns ids to its calls.
 pub(super) async fn remember(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     handover: &Handover,
 ) -> Result<Vec<ClientCall>, ToolError> {
     let id: Uuid = gateway.ids.next();
-    put(gateway, asker, id, handover).await?;
+    // Stored before the ids are given out, so that a client never holds an id that leads nowhere.
+    put(gateway, admitted, id, handover).await?;
     let calls = handover.calls().iter().enumerate();
     let calls = calls.map(|(number, call)| ClientCall {
         id: id_of(id, number),
@@ -196,11 +201,11 @@ pub(super) async fn remember(
     Ok(calls.collect())
 }
 
-/// Puts what is remembered in the place of the calls that the client was given. What is not remembered (any more)
-/// stays as the client tells it.
+/// Replaces calls given to the client by the stored exchange. Calls that are no longer stored stay
+/// as the client sent them.
 pub(super) async fn restore(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     prompt: &mut Prompt,
 ) -> Result<(), ToolError> {
     let mut restored = Vec::with_capacity(prompt.messages.len());
@@ -210,11 +215,12 @@ pub(super) async fn restore(
             restored.push(message);
             continue;
         };
-        let Some(handover) = get::<Handover>(gateway, asker, id).await? else {
+        let Some(handover) = get::<Handover>(gateway, admitted, id).await? else {
             restored.push(message);
             continue;
         };
         let results = messages.next_if(|next| matches!(next, Message::Tool { .. }));
+        // What the agent read before the handover still influences the continued conversation.
         prompt.client.taint.absorb(&handover.taint);
         restored.extend(handover.joined(numbered(id, results)));
     }
@@ -222,7 +228,7 @@ pub(super) async fn restore(
     Ok(())
 }
 
-/// What the calls of a reply name.
+/// The stored exchange that the calls of a reply refer to.
 fn continues(message: &Message) -> Option<Uuid> {
     let Message::Assistant { content } = message else {
         return None;
@@ -233,7 +239,7 @@ fn continues(message: &Message) -> Option<Uuid> {
     })
 }
 
-/// The client's results by the numbers of their calls; of several for one call the last counts.
+/// The client's results by call number; the last one counts if there are several.
 fn numbered(of: Uuid, results: Option<Message>) -> Vec<(usize, ToolResult)> {
     let Some(Message::Tool { results }) = results else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Errors as clients of OpenAI's and Anthropic's formats read them. Whatever refuses a request under `/v1` is put into
-//! their shape here, so that nothing else has to know it.
+//! Errors in the formats of OpenAI and Anthropic. All errors under `/v1` are converted here, so
+//! that no other code has to know these formats.
 
 use axum::Json;
 use axum::extract::Request;
@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue, header};
 use manyhands_core::{ErrorCode, ToolError};
 use serde_json::{Value, json};
 
-/// Puts refusals under `/v1` into the shape of the format that is spoken there.
+/// Converts errors under `/v1` to the format of the endpoint.
 pub async fn speak(request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let shape: fn(&ToolError) -> Value = match path {
@@ -30,7 +30,7 @@ fn translated(response: Response, error: &ToolError, shape: Value) -> Response {
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.remove(header::CONTENT_TYPE);
     if error.code != ErrorCode::RateLimited || acted(error) {
-        // A request that was begun may have had effects: clients must not repeat it unasked.
+        // The run may have had effects, so clients must not retry it automatically.
         let name = HeaderName::from_static("x-should-retry");
         parts
             .headers
@@ -48,12 +48,12 @@ fn acted(error: &ToolError) -> bool {
     error.details.as_ref().is_some_and(|d| d["acted"] == true)
 }
 
-/// The sort of failure that a run ended with, if it did.
+/// Failure kind of a run, if it failed.
 fn failure(error: &ToolError) -> Option<&str> {
     error.details.as_ref()?["failure"].as_str()
 }
 
-/// An error in Anthropic's shape.
+/// An error in Anthropic's format.
 pub(super) fn anthropic(error: &ToolError) -> Value {
     let kind = match error.code {
         ErrorCode::Unauthenticated => "authentication_error",
@@ -73,7 +73,7 @@ pub(super) fn anthropic(error: &ToolError) -> Value {
     json!({ "type": "error", "error": { "type": kind, "message": error.text() } })
 }
 
-/// An error in OpenAI's shape.
+/// An error in OpenAI's format.
 pub(super) fn openai(error: &ToolError) -> Value {
     const WRONG: &str = "invalid_request_error";
     let no_model = error
@@ -96,7 +96,7 @@ pub(super) fn openai(error: &ToolError) -> Value {
         other => ("server_error", failure(error).unwrap_or(other.word())),
     };
     let message = match error.code {
-        // Some clients tell a wrong key from a wrong request by these words only.
+        // Some clients recognise an invalid key only by these words.
         ErrorCode::Unauthenticated => format!("Incorrect API key provided: {}", error.text()),
         _ => error.text(),
     };

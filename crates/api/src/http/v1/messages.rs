@@ -1,4 +1,4 @@
-//! `POST /v1/messages`, Anthropic's format: how a request is read.
+//! `POST /v1/messages` (Anthropic): parsing requests.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use axum::{Extension, Json};
 use http::HeaderMap;
 use manyhands_core::ToolError;
 use manyhands_gateway::Gateway;
-use manyhands_http_common::{Asker, Refusal};
+use manyhands_http_common::{Authenticated, Refusal};
 use manyhands_llm::{
     Arguments, Block, ModelRequest, ReplyBlock, SystemPart, Thinking, ToolCall, ToolChoice,
     ToolDef, input_tokens,
@@ -20,13 +20,13 @@ use serde_json::{Map, Value, json};
 
 use super::super::chat::block;
 use super::super::object;
-use super::answer::{Asking, answer};
+use super::answer::{AnswerContext, answer};
 use super::chat::Metadata;
 use super::messages_answer::MessageAnswer;
-use super::models::{Since, may_talk};
+use super::models::{ServingSince, may_talk};
 use super::prompt::Prompt;
 
-/// How the types of tools begin that Anthropic would run.
+/// Type prefixes of tools that Anthropic would run.
 const HOSTED: [&str; 4] = [
     "web_search_",
     "web_fetch_",
@@ -42,32 +42,33 @@ pub struct MessagesRequest {
     /// The conversation.
     #[schemars(length(min = 1))]
     messages: Vec<SentMessage>,
-    /// The most tokens of one reply of the agent's model.
+    /// Most tokens per reply of the agent's model.
     #[schemars(range(min = 1))]
     max_tokens: Option<u32>,
-    /// What the model is told besides.
+    /// System prompt.
     system: Option<System>,
-    /// Whether to answer in pieces.
+    /// Whether to stream the response.
     stream: Option<bool>,
     #[schemars(range(min = 0.0, max = 2.0))]
     temperature: Option<f64>,
     #[schemars(range(min = 0.0, max = 1.0))]
     top_p: Option<f64>,
     top_k: Option<u32>,
-    /// Texts at which a reply ends.
+    /// Stop sequences.
     #[schemars(length(max = 16), inner(length(min = 1)))]
     stop_sequences: Option<Vec<String>>,
-    /// Tools that the client runs, besides those of the agent.
+    /// Tools the client runs, besides the agent's own.
     #[schemars(length(max = 128))]
     tools: Option<Vec<SentTool>>,
     tool_choice: Option<Choice>,
     thinking: Option<SentThinking>,
     output_config: Option<OutputConfig>,
-    /// `session`: the session to say the last message in, where the header `x-session-key` does not name one.
+    /// `session`: the session to send the last message to, unless the header `x-session-key` names
+    /// one.
     metadata: Option<Metadata>,
 }
 
-/// What the model is told besides.
+/// System prompt.
 #[derive(Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -83,22 +84,22 @@ struct TextBlock {
     text: String,
 }
 
-/// One message.
+/// A message.
 #[derive(Deserialize, JsonSchema)]
 struct SentMessage {
-    role: Role,
+    role: MessagesRole,
     content: Content,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Role {
+enum MessagesRole {
     User,
     Assistant,
     System,
 }
 
-/// What a message holds.
+/// Contents of a message.
 #[derive(Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -106,26 +107,26 @@ enum Role {
 )]
 enum Content {
     Text(String),
-    Blocks(Vec<Sent>),
+    Blocks(Vec<SentBlock>),
 }
 
 /// A block of a message.
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Sent {
+enum SentBlock {
     Text {
         text: String,
     },
     Image {
-        source: Source,
+        source: ImageSource,
     },
-    /// A call by the assistant.
+    /// A call of the assistant.
     ToolUse {
         id: String,
         name: String,
         input: Option<Map<String, Value>>,
     },
-    /// What a call gave.
+    /// The result of a call.
     ToolResult {
         tool_use_id: String,
         content: Option<ResultContent>,
@@ -137,7 +138,7 @@ enum Sent {
     RedactedThinking {},
 }
 
-/// What a call gave.
+/// Contents of a result.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "must be a text, or a list of texts and images")]
 enum ResultContent {
@@ -149,27 +150,27 @@ enum ResultContent {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ResultBlock {
     Text { text: String },
-    Image { source: Source },
+    Image { source: ImageSource },
 }
 
-/// Where an image comes from.
+/// Source of an image.
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Source {
+enum ImageSource {
     Base64 { media_type: String, data: String },
 }
 
-/// A tool that the client runs.
+/// A tool the client runs.
 #[derive(Deserialize, JsonSchema)]
 struct SentTool {
-    /// `custom` when not set. Tools that Anthropic would run (`web_search_...`, `web_fetch_...`, `code_execution_...`) are
-    /// left out, since the agent has tools of its own.
+    /// `custom` by default. Tools that Anthropic would run (`web_search_...`, `web_fetch_...`,
+    /// `code_execution_...`) are ignored, since the agent has its own.
     #[serde(rename = "type")]
     kind: Option<String>,
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
     name: String,
     description: Option<String>,
-    /// The JSON Schema of its arguments.
+    /// JSON Schema of its arguments.
     input_schema: Option<Map<String, Value>>,
 }
 
@@ -190,7 +191,7 @@ enum Choice {
     None {},
 }
 
-/// How to think.
+/// Reasoning options.
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum SentThinking {
@@ -224,8 +225,8 @@ enum OutputFormat {
 /// Answers a conversation.
 pub async fn message(
     State(gateway): State<Arc<Gateway>>,
-    Extension(since): Extension<Since>,
-    Asker(asker): Asker,
+    Extension(since): Extension<ServingSince>,
+    Authenticated(admitted): Authenticated,
     headers: HeaderMap,
     body: Result<object::Json<MessagesRequest>, JsonRejection>,
 ) -> Result<Response, Refusal> {
@@ -234,10 +235,10 @@ pub async fn message(
     let asked = request.thinking.as_ref();
     let thinks = asked.is_some_and(|asked| !matches!(asked, SentThinking::Disabled {}));
     let prompt = request.prompt()?;
-    let asking = Asking {
+    let asking = AnswerContext {
         gateway,
         since,
-        asker,
+        admitted,
         headers,
     };
     let answered = answer(asking, prompt, |id, _| {
@@ -246,13 +247,13 @@ pub async fn message(
     Ok(answered.await?)
 }
 
-/// Estimates how many tokens a conversation has, without what the agent adds.
+/// Estimates the tokens of a conversation, without what the agent adds.
 pub async fn count(
     State(gateway): State<Arc<Gateway>>,
-    Asker(asker): Asker,
+    Authenticated(admitted): Authenticated,
     body: Result<object::Json<MessagesRequest>, JsonRejection>,
 ) -> Result<Json<Value>, Refusal> {
-    may_talk(&asker)?;
+    may_talk(&admitted)?;
     let prompt = super::body(body)?.prompt()?;
     super::agent(&gateway.settings.current(), &prompt.model)?;
     let tools = prompt.client.tools.into_iter().map(|tool| ToolDef {
@@ -310,7 +311,7 @@ impl MessagesRequest {
                 continue;
             }
             if kind != "custom" {
-                let message = "must be custom: this tool has no schema here";
+                let message = "must be custom: the schema of this tool is unknown here";
                 return Err(ToolError::parameter(&format!("{parameter}.type"), message));
             }
             prompt.tool(&parameter, tool.name, tool.description, tool.input_schema)?;
@@ -350,7 +351,7 @@ fn asked_level(asked: SentThinking) -> Option<Thinking> {
 }
 
 impl Choice {
-    /// The choice, and whether one call at a time is wanted.
+    /// The tool choice, and whether parallel calls are disabled.
     fn meant(self) -> (ToolChoice, Option<bool>) {
         match self {
             Self::Auto {
@@ -371,7 +372,7 @@ impl Choice {
 impl SentMessage {
     fn add(self, parameter: &str, prompt: &mut Prompt) -> Result<(), ToolError> {
         let blocks = match self.content {
-            Content::Text(text) => vec![Sent::Text { text }],
+            Content::Text(text) => vec![SentBlock::Text { text }],
             Content::Blocks(blocks) => blocks,
         };
         let wrong = |at: usize, message: &str| {
@@ -383,10 +384,10 @@ impl SentMessage {
         for (at, block) in blocks.into_iter().enumerate() {
             let named = format!("{parameter}.content[{at}]");
             match (self.role, block) {
-                (Role::Assistant, Sent::Text { text }) if !text.is_empty() => {
+                (MessagesRole::Assistant, SentBlock::Text { text }) if !text.is_empty() => {
                     prompt.assistant([ReplyBlock::text(text)]);
                 }
-                (Role::Assistant, Sent::ToolUse { id, name, input }) => {
+                (MessagesRole::Assistant, SentBlock::ToolUse { id, name, input }) => {
                     prompt.assistant([ReplyBlock::Call(ToolCall {
                         id,
                         name,
@@ -394,13 +395,16 @@ impl SentMessage {
                         opaque: None,
                     })]);
                 }
-                (Role::Assistant, Sent::Thinking { thinking: text }) => {
+                (MessagesRole::Assistant, SentBlock::Thinking { thinking: text }) => {
                     prompt.assistant([ReplyBlock::Thinking { text, opaque: None }]);
                 }
-                (Role::Assistant, Sent::RedactedThinking {} | Sent::Text { .. }) => {}
                 (
-                    Role::User,
-                    Sent::ToolResult {
+                    MessagesRole::Assistant,
+                    SentBlock::RedactedThinking {} | SentBlock::Text { .. },
+                ) => {}
+                (
+                    MessagesRole::User,
+                    SentBlock::ToolResult {
                         tool_use_id,
                         content,
                         is_error,
@@ -411,35 +415,39 @@ impl SentMessage {
                     prompt.result(&named, &tool_use_id, content, failed)?;
                     answered = true;
                 }
-                (Role::User | Role::System, Sent::Text { text }) => texts.push(text),
-                (Role::User, Sent::Image { source }) => pictures.push(image(&named, source)?),
-                (Role::User | Role::System, _) => {
-                    return wrong(at, "this kind of block is not taken in this role");
+                (MessagesRole::User | MessagesRole::System, SentBlock::Text { text }) => {
+                    texts.push(text)
                 }
-                (Role::Assistant, _) => {
-                    return wrong(at, "this kind of block is not taken in this role");
+                (MessagesRole::User, SentBlock::Image { source }) => {
+                    pictures.push(image(&named, source)?)
+                }
+                (MessagesRole::User | MessagesRole::System, _) => {
+                    return wrong(at, "this block type is not allowed in this role");
+                }
+                (MessagesRole::Assistant, _) => {
+                    return wrong(at, "this block type is not allowed in this role");
                 }
             }
         }
         let text = texts.join("\n");
         match self.role {
-            Role::Assistant => Ok(()),
-            Role::System => {
+            MessagesRole::Assistant => Ok(()),
+            MessagesRole::System => {
                 prompt.system.extend((!text.is_empty()).then_some(text));
                 Ok(())
             }
-            Role::User if answered && text.is_empty() && pictures.is_empty() => Ok(()),
-            Role::User => prompt.user(text, pictures),
+            MessagesRole::User if answered && text.is_empty() && pictures.is_empty() => Ok(()),
+            MessagesRole::User => prompt.user(text, pictures),
         }
     }
 }
 
-fn image(parameter: &str, source: Source) -> Result<Block, ToolError> {
-    let Source::Base64 { media_type, data } = source;
+fn image(parameter: &str, source: ImageSource) -> Result<Block, ToolError> {
+    let ImageSource::Base64 { media_type, data } = source;
     block(parameter, data, media_type)
 }
 
-/// What the result of a tool shows.
+/// Blocks of a tool result.
 fn shown(parameter: &str, content: Option<ResultContent>) -> Result<Vec<Block>, ToolError> {
     let blocks = match content {
         None => return Ok(Vec::new()),

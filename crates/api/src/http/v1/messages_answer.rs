@@ -1,4 +1,4 @@
-//! Anthropic's messages: how an answer is written.
+//! Anthropic messages: writing responses.
 
 use axum::response::sse::Event;
 use manyhands_agent::TurnUsage;
@@ -6,22 +6,22 @@ use manyhands_core::ToolError;
 use manyhands_llm::StopReason;
 use serde_json::{Value, json};
 
-use super::answer::{End, Format, Whole, named};
+use super::answer::{AnswerEnd, Format, FullAnswer, named};
 use super::continuation::ClientCall;
 use super::dialect;
 
-/// What stands in the place of a signature: thoughts come back without use, and clients want one.
+/// Placeholder signature of reasoning: clients require one, and reasoning sent back is ignored.
 const SIGNATURE: &str = "manyhands";
 
-/// An answer on its way.
+/// A response in progress.
 pub(super) struct MessageAnswer {
     id: String,
     model: String,
-    /// Whether the client asked for thoughts.
+    /// Whether the client asked for reasoning.
     thinks: bool,
-    /// The number of the next block.
+    /// Index of the next block.
     next: usize,
-    /// The block that is being told.
+    /// The current block.
     open: Option<Kind>,
 }
 
@@ -55,7 +55,7 @@ impl MessageAnswer {
         })
     }
 
-    /// Ends the block that is being told.
+    /// Ends the current block.
     fn end_block(&mut self) -> Vec<Event> {
         let Some(kind) = self.open.take() else {
             return Vec::new();
@@ -95,8 +95,8 @@ impl MessageAnswer {
 }
 
 impl Format for MessageAnswer {
-    fn whole(&mut self, said: Whole) -> Value {
-        let Whole {
+    fn whole(&mut self, said: FullAnswer) -> Value {
+        let FullAnswer {
             text,
             thinking,
             end,
@@ -134,7 +134,7 @@ impl Format for MessageAnswer {
         self.more(Kind::Thinking, block, delta)
     }
 
-    fn close(&mut self, end: End) -> Vec<Event> {
+    fn close(&mut self, end: AnswerEnd) -> Vec<Event> {
         let mut events = self.end_block();
         for call in &end.calls {
             events.push(self.start(use_of(call, json!({}))));
@@ -163,8 +163,8 @@ fn use_of(call: &ClientCall, input: Value) -> Value {
     json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input })
 }
 
-/// Why an answer ends, in Anthropic's words.
-fn reason(end: &End) -> &'static str {
+/// Anthropic's stop reason.
+fn reason(end: &AnswerEnd) -> &'static str {
     match end.stop {
         _ if !end.calls.is_empty() => "tool_use",
         StopReason::Length => "max_tokens",

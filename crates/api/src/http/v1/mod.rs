@@ -1,12 +1,13 @@
-//! `/v1`: an agent as a model, for programs that speak OpenAI's or Anthropic's format.
+//! `/v1`: agents as models, for programs that speak OpenAI's or Anthropic's format.
 //!
-//! A request stands for itself: it is worked on in a session of its own that is removed when the answer is there. One
-//! that names a session (`x-session-key` or `metadata.session`) says its last message in that one; `user` and other
-//! hints change nothing. The agent's own tools are called inside, through the one path; calls of tools that the client
-//! sent along end the answer, and their results come with the client's next request (`continuation`).
+//! A request stands alone: it runs in a temporary session that is deleted when the response is
+//! complete. A request that names a session (`x-session-key` or `metadata.session`) sends its last
+//! message there; `user` and other hints are ignored. The agent's own tools are called internally,
+//! through the one path; calls of tools sent by the client end the response, and their results come
+//! with the client's next request (`continuation`).
 //!
-//! Each format is two files, how a request is read and how an answer is written; `prompt`, `begin` and `answer` are
-//! what they share.
+//! Each format has two files, for parsing requests and for writing responses; `prompt`, `begin` and
+//! `answer` are shared.
 
 mod answer;
 mod begin;
@@ -24,7 +25,7 @@ mod responses_answer;
 pub(super) use chat::{ChatRequest, complete};
 pub(super) use dialect::speak;
 pub(super) use messages::{MessagesRequest, count, message};
-pub(super) use models::{Since, get, list};
+pub(super) use models::{ServingSince, get, list};
 pub(super) use responses::{ResponsesRequest, respond};
 
 use axum::extract::rejection::JsonRejection;
@@ -35,7 +36,7 @@ use serde_json::json;
 use super::admin::agents;
 use super::object::Json;
 
-/// The agent that is meant by the name of a model: `agent/NAME` or `NAME`.
+/// The agent a model name refers to: `agent/NAME` or `NAME`.
 fn agent(settings: &Settings, model: &str) -> Result<AgentId, ToolError> {
     let name = model.strip_prefix("agent/").unwrap_or(model);
     let named = agents::names(settings)
@@ -43,19 +44,19 @@ fn agent(settings: &Settings, model: &str) -> Result<AgentId, ToolError> {
         .find(|id| id.as_str() == name);
     named.ok_or_else(|| {
         let shown: String = model.chars().take(80).collect();
-        ToolError::not_found(format!("there is no model {shown:?}"))
-            .hint("GET /v1/models lists the agents there are, as agent/NAME")
+        ToolError::not_found(format!("unknown model {shown:?}"))
+            .hint("GET /v1/models lists the agents, as agent/NAME")
             .details(json!({ "model": shown }))
     })
 }
 
-/// The body of a request; what is wrong with it is said of the parameter.
+/// The request body; errors name the parameter.
 fn body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ToolError> {
     const TYPED: &str = "Failed to deserialize the JSON body into the target type: ";
     body.map(|Json(value)| value).map_err(|rejection| {
         let text = rejection.body_text();
         let typed = text.strip_prefix(TYPED).unwrap_or(&text);
-        // What is wrong within the body comes behind its path: `messages[0].role: ...`.
+        // Errors inside the body follow its path: `messages[0].role: ...`.
         match typed.split_once(": ") {
             Some((path, problem)) if !path.contains(' ') => {
                 let problem = problem.split(" at line ").next().unwrap_or(problem);

@@ -1,4 +1,4 @@
-//! Which models there are: the agents.
+//! The list of models: the agents.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use axum::{Extension, Json};
 use manyhands_agent_services::session_key;
 use manyhands_core::{AgentId, Timestamp, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
-use manyhands_http_common::{Asker, Refusal};
+use manyhands_http_common::{Authenticated, Refusal};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::super::admin::agents::names;
 
-/// Since when this gateway serves, and whether what was left from before is cleared away.
+/// When this gateway started serving, and whether leftovers from before were removed.
 #[derive(Clone)]
-pub struct Since {
+pub struct ServingSince {
     pub(super) start: Timestamp,
     pub(super) swept: Arc<OnceCell<()>>,
 }
 
-impl Since {
-    /// From now on.
+impl ServingSince {
+    /// Starting now.
     pub fn now(gateway: &Gateway) -> Self {
         Self {
             start: gateway.clock.now(),
@@ -30,13 +30,13 @@ impl Since {
     }
 }
 
-/// Whether whoever asks may talk to agents at all.
-pub(super) fn may_talk(asker: &Admitted) -> Result<(), ToolError> {
-    session_key(&asker.caller, &AgentId::main(), "main").map(drop)
+/// Fails unless the caller may talk to agents.
+pub(super) fn may_talk(admitted: &Admitted) -> Result<(), ToolError> {
+    session_key(&admitted.caller, &AgentId::main(), "main").map(drop)
 }
 
-fn shown(agent: &AgentId, since: &Since) -> Value {
-    // What OpenAI's clients read, and what Anthropic's read.
+fn shown(agent: &AgentId, since: &ServingSince) -> Value {
+    // Fields for OpenAI's and Anthropic's clients.
     json!({
         "id": format!("agent/{agent}"),
         "object": "model",
@@ -48,13 +48,13 @@ fn shown(agent: &AgentId, since: &Since) -> Value {
     })
 }
 
-/// Every agent as a model.
+/// Lists the agents as models.
 pub async fn list(
     State(gateway): State<Arc<Gateway>>,
-    Extension(since): Extension<Since>,
-    Asker(asker): Asker,
+    Extension(since): Extension<ServingSince>,
+    Authenticated(admitted): Authenticated,
 ) -> Result<Json<Value>, Refusal> {
-    may_talk(&asker)?;
+    may_talk(&admitted)?;
     let settings = gateway.settings.current();
     let models = names(&settings);
     let models: Vec<Value> = models.iter().map(|agent| shown(agent, &since)).collect();
@@ -68,14 +68,14 @@ pub async fn list(
     })))
 }
 
-/// One agent as a model.
+/// Returns an agent as a model.
 pub async fn get(
     State(gateway): State<Arc<Gateway>>,
-    Extension(since): Extension<Since>,
-    Asker(asker): Asker,
+    Extension(since): Extension<ServingSince>,
+    Authenticated(admitted): Authenticated,
     Path(model): Path<String>,
 ) -> Result<Json<Value>, Refusal> {
-    may_talk(&asker)?;
+    may_talk(&admitted)?;
     let agent = super::agent(&gateway.settings.current(), &model)?;
     Ok(Json(shown(&agent, &since)))
 }

@@ -1,4 +1,4 @@
-//! What is asked under `/v1`, in words that no one format owns.
+//! A request under `/v1`, independent of its format.
 
 use manyhands_agent::{ClientRequest, ClientTool, Input, fence};
 use manyhands_core::{Caller, Taint, ToolError};
@@ -8,45 +8,45 @@ use serde_json::{Map, Value, json};
 use super::super::chat::{at_most, block};
 use super::continuation::ResponseNote;
 
-/// The most tools that a client may send along.
+/// Most tools a client may send.
 const MAX_TOOLS: usize = 128;
-/// The most texts at which a reply ends.
+/// Most stop sequences.
 const MAX_STOPS: usize = 16;
 
-/// A request, read from any format.
+/// A parsed request.
 #[derive(Default)]
 pub(super) struct Prompt {
-    /// The agent, as the client names it.
+    /// The agent, as named by the client.
     pub(super) model: String,
-    /// Whether to answer in pieces.
+    /// Whether to stream the response.
     pub(super) stream: bool,
-    /// The session that the body names.
+    /// The session named in the body.
     pub(super) session: Option<String>,
-    /// What the model is told besides.
+    /// System prompt.
     pub(super) system: Vec<String>,
     /// The conversation.
     pub(super) messages: Vec<Message>,
-    /// How hard to think.
+    /// Reasoning level.
     pub(super) thinking: Option<Thinking>,
-    /// The JSON Schema that the answer has to fit.
+    /// JSON Schema the answer must match.
     pub(super) output: Option<Value>,
     /// Tools, sampling and limits.
     pub(super) client: ClientRequest,
-    /// What later requests may refer to.
+    /// Stored for later requests that refer to the response.
     pub(super) remembered: Option<ResponseNote>,
 }
 
-/// A request, ready to be sent to its agent.
-pub(super) struct Ready {
+/// A request ready to be sent to its agent.
+pub(super) struct ReadyPrompt {
     pub(super) system: Option<String>,
-    /// What was said before.
+    /// Earlier messages.
     pub(super) before: Vec<Message>,
-    /// What is said now.
+    /// The new input.
     pub(super) input: Input,
 }
 
 impl Prompt {
-    /// Adds what the user said.
+    /// Adds a user message.
     pub(super) fn user(&mut self, text: String, pictures: Vec<Block>) -> Result<(), ToolError> {
         let mut content = vec![Block::text(text)];
         content.extend(at_most(pictures)?);
@@ -54,7 +54,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Adds a part of what the assistant said; consecutive parts are one message.
+    /// Adds part of an assistant message; consecutive parts are merged.
     pub(super) fn assistant(&mut self, blocks: impl IntoIterator<Item = ReplyBlock>) {
         match self.messages.last_mut() {
             Some(Message::Assistant { content }) => content.extend(blocks),
@@ -65,7 +65,7 @@ impl Prompt {
         }
     }
 
-    /// Adds the result of a call of the client's, which `parameter` holds.
+    /// Adds the result of a client call.
     pub(super) fn result(
         &mut self,
         parameter: &str,
@@ -74,7 +74,7 @@ impl Prompt {
         is_error: bool,
     ) -> Result<(), ToolError> {
         let name = self.name_of(id).ok_or_else(|| {
-            let message = format!("answers no call: no tool call before it has the id {id:?}");
+            let message = format!("no tool call before it has the id {id:?}");
             ToolError::parameter(parameter, message)
         })?;
         let result = ToolResult {
@@ -92,7 +92,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// The tool that the last reply calls by this id.
+    /// The tool called with this id in the last reply.
     fn name_of(&self, id: &str) -> Option<String> {
         let last = self
             .messages
@@ -106,8 +106,8 @@ impl Prompt {
         Some(calls.find(|call| call.id == id)?.name.clone())
     }
 
-    /// Refuses a conversation in which a call has no result, as the formats' owners do: what follows would be about
-    /// something nobody did.
+    /// Rejects a conversation with a call that has no result, as the providers do: what follows
+    /// would refer to something that never happened.
     pub(super) fn check_calls(&self, parameter: &str) -> Result<(), ToolError> {
         for (at, message) in self.messages.iter().enumerate() {
             let Message::Assistant { content } = message else {
@@ -129,7 +129,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Adds a tool that the client runs.
+    /// Adds a tool the client runs.
     pub(super) fn tool(
         &mut self,
         parameter: &str,
@@ -144,11 +144,11 @@ impl Prompt {
         }
         let tools = &mut self.client.tools;
         if tools.iter().any(|tool| tool.name == name) {
-            let message = format!("two tools are called {name:?}");
+            let message = format!("duplicate tool name {name:?}");
             return Err(ToolError::parameter(parameter, message));
         }
         if tools.len() == MAX_TOOLS {
-            let message = format!("at most {MAX_TOOLS} tools can be sent along");
+            let message = format!("at most {MAX_TOOLS} tools are allowed");
             return Err(ToolError::parameter("tools", message));
         }
         let empty = || json!({ "type": "object", "properties": {} });
@@ -161,7 +161,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets which tool has to be called, once all tools are known.
+    /// Sets the tool choice, once all tools are known.
     pub(super) fn choose(&mut self, choice: ToolChoice) -> Result<(), ToolError> {
         if let ToolChoice::Tool(name) = &choice
             && !self.client.tools.iter().any(|tool| tool.name == *name)
@@ -173,17 +173,17 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets the texts at which a reply ends.
+    /// Sets the stop sequences.
     pub(super) fn stop_at(&mut self, name: &str, stop: Vec<String>) -> Result<(), ToolError> {
         if stop.len() > MAX_STOPS || stop.iter().any(String::is_empty) {
-            let message = format!("must be at most {MAX_STOPS} texts, none of them empty");
+            let message = format!("must be at most {MAX_STOPS} non-empty texts");
             return Err(ToolError::parameter(name, message));
         }
         self.client.sampling.stop = stop;
         Ok(())
     }
 
-    /// Refuses sampling parameters that no model takes.
+    /// Rejects sampling parameters that no model accepts.
     pub(super) fn check_sampling(&self) -> Result<(), ToolError> {
         let sampling = &self.client.sampling;
         for (name, value, low, high) in [
@@ -203,8 +203,8 @@ impl Prompt {
         Ok(())
     }
 
-    /// Marks what is data: the words of anybody but the owner, and results of tools. What is said now becomes so when
-    /// it is sent.
+    /// Marks untrusted data: messages of anybody but the owner, and tool results. The new input is
+    /// marked when it is sent.
     pub(super) fn fence(&mut self, caller: &Caller) {
         let person = format!("person:{}", caller.name);
         let owner = caller.is_owner();
@@ -227,8 +227,8 @@ impl Prompt {
         }
     }
 
-    /// Splits it into what was said before and what is said now.
-    pub(super) fn ready(mut self) -> Ready {
+    /// Splits the conversation into earlier messages and the new input.
+    pub(super) fn ready(mut self) -> ReadyPrompt {
         let last = match self.messages.pop() {
             Some(Message::User { content }) => Some(content),
             other => {
@@ -244,7 +244,7 @@ impl Prompt {
                 picture @ Block::Image { .. } => pictures.push(picture),
             }
         }
-        Ready {
+        ReadyPrompt {
             system: (!self.system.is_empty()).then(|| self.system.join("\n\n")),
             before: self.messages,
             input: Input {

@@ -1,4 +1,4 @@
-//! `POST /v1/responses`, OpenAI's newer format: how a request is read.
+//! `POST /v1/responses` (OpenAI): parsing requests.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::HeaderMap;
 use manyhands_core::ToolError;
 use manyhands_gateway::{Admitted, Gateway};
-use manyhands_http_common::{Asker, Refusal};
+use manyhands_http_common::{Authenticated, Refusal};
 use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolCall, ToolChoice};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,61 +17,62 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::super::object::Json;
-use super::answer::{Asking, answer};
+use super::answer::{AnswerContext, answer};
 use super::chat::{ChoiceWord, Metadata};
 use super::continuation::{self, ResponseNote};
-use super::models::Since;
+use super::models::ServingSince;
 use super::prompt::{Prompt, picture};
-use super::responses_answer::{Names, ResponseAnswer, Shown};
+use super::responses_answer::{EchoedRequest, ResponseAnswer, ToolNames};
 
 /// The body of a request.
 #[derive(Deserialize, JsonSchema)]
 pub struct ResponsesRequest {
     /// The agent: `agent/NAME` or `NAME`.
     model: String,
-    /// What is said: a text, or a conversation.
-    input: Option<Said>,
-    /// What the model is told besides.
+    /// Input: a text or a conversation.
+    input: Option<ResponsesInput>,
+    /// System prompt.
     instructions: Option<String>,
-    /// Whether to answer in pieces.
+    /// Whether to stream the response.
     stream: Option<bool>,
-    /// The answer that this follows, by its id. Answers are remembered for a day, unless `store` is false.
+    /// Id of the response this follows. Responses are stored for a day, unless `store` is false.
     previous_response_id: Option<String>,
-    /// Whether later requests may refer to the answer; true when not set.
+    /// Whether later requests may refer to the response; true by default.
     store: Option<bool>,
-    /// The most tokens of one reply of the agent's model.
+    /// Most tokens per reply of the agent's model.
     #[schemars(range(min = 1))]
     max_output_tokens: Option<u32>,
     #[schemars(range(min = 0.0, max = 2.0))]
     temperature: Option<f64>,
     #[schemars(range(min = 0.0, max = 1.0))]
     top_p: Option<f64>,
-    /// Tools that the client runs, besides those of the agent.
+    /// Tools the client runs, besides the agent's own.
     #[schemars(length(max = 128))]
     tools: Option<Vec<SentTool>>,
     tool_choice: Option<Choice>,
     parallel_tool_calls: Option<bool>,
     text: Option<TextOptions>,
     reasoning: Option<Reasoning>,
-    /// Not available.
+    /// Not supported.
     #[schemars(skip)]
     background: Option<bool>,
-    /// `session`: the session to say the last message in, where the header `x-session-key` does not name one.
+    /// `session`: the session to send the last message to, unless the header `x-session-key` names
+    /// one.
     metadata: Option<Metadata>,
 }
 
-/// What is said.
+/// Input of a request.
 #[derive(Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "must be a text, or a list of items: message, function_call, function_call_output, reasoning, item_reference"
 )]
-enum Said {
+enum ResponsesInput {
     Text(String),
     Items(Vec<Item>),
 }
 
-/// A part of a conversation.
+/// An item of a conversation.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Item {
@@ -88,7 +89,7 @@ enum TaggedItem {
         call_id: String,
         name: String,
         namespace: Option<String>,
-        /// JSON, as text.
+        /// JSON text.
         arguments: String,
     },
     CustomToolCall {
@@ -109,13 +110,13 @@ enum TaggedItem {
 
 #[derive(Deserialize, JsonSchema)]
 struct PlainMessage {
-    role: Role,
+    role: ItemRole,
     content: Content,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Role {
+enum ItemRole {
     System,
     Developer,
     User,
@@ -129,12 +130,12 @@ enum Role {
 )]
 enum Content {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<InputPart>),
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part {
+enum InputPart {
     InputText {
         text: String,
     },
@@ -150,25 +151,25 @@ enum Part {
     },
 }
 
-/// A tool that the client runs.
+/// A tool the client runs.
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum SentTool {
     Function(Function),
-    /// Tools whose names are unique within a name of their own.
+    /// A namespace of tools, within which names are unique.
     Namespace {
         #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
         name: String,
         #[schemars(length(max = 128))]
         tools: Vec<SpacedTool>,
     },
-    /// A tool that takes a text instead of JSON.
+    /// A tool that takes text instead of JSON.
     Custom {
         #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
         name: String,
         description: Option<String>,
     },
-    /// A tool that OpenAI would run: left out, since the agent has tools of its own.
+    /// A tool that OpenAI would run: ignored, since the agent has its own.
     #[serde(other)]
     Hosted,
 }
@@ -184,12 +185,17 @@ struct Function {
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
     name: String,
     description: Option<String>,
-    /// The JSON Schema of its arguments.
+    /// JSON Schema of its arguments.
     parameters: Option<Map<String, Value>>,
 }
 
 impl SentTool {
-    fn add(self, parameter: &str, prompt: &mut Prompt, names: &mut Names) -> Result<(), ToolError> {
+    fn add(
+        self,
+        parameter: &str,
+        prompt: &mut Prompt,
+        names: &mut ToolNames,
+    ) -> Result<(), ToolError> {
         match self {
             Self::Function(Function {
                 name,
@@ -256,28 +262,28 @@ struct Reasoning {
 /// Answers a conversation.
 pub async fn respond(
     State(gateway): State<Arc<Gateway>>,
-    Extension(since): Extension<Since>,
-    Asker(asker): Asker,
+    Extension(since): Extension<ServingSince>,
+    Authenticated(admitted): Authenticated,
     headers: HeaderMap,
     body: Result<Json<ResponsesRequest>, JsonRejection>,
 ) -> Result<Response, Refusal> {
     let request = super::body(body)?;
     let id: Uuid = gateway.ids.next();
-    let mut shown = Shown {
+    let mut shown = EchoedRequest {
         model: request.model.clone(),
         instructions: request.instructions.clone(),
         previous: request.previous_response_id.clone(),
         store: request.store != Some(false),
-        ..Shown::default()
+        ..EchoedRequest::default()
     };
-    let prompt = request.prompt(&gateway, &asker, id, &mut shown.names);
+    let prompt = request.prompt(&gateway, &admitted, id, &mut shown.names);
     let prompt = prompt.await?;
     shown.client = prompt.client.clone();
     shown.output = prompt.output.clone();
-    let asking = Asking {
+    let asking = AnswerContext {
         gateway,
         since,
-        asker,
+        admitted,
         headers,
     };
     let answered = answer(asking, prompt, |_, created| {
@@ -290,12 +296,12 @@ impl ResponsesRequest {
     async fn prompt(
         self,
         gateway: &Gateway,
-        asker: &Admitted,
+        admitted: &Admitted,
         id: Uuid,
-        names: &mut Names,
+        names: &mut ToolNames,
     ) -> Result<Prompt, ToolError> {
         if self.background == Some(true) {
-            let message = "is not available; use stream, or wait for the answer";
+            let message = "not supported; use stream, or wait for the response";
             return Err(ToolError::parameter("background", message));
         }
         let format = self.text.and_then(|text| text.format);
@@ -327,24 +333,24 @@ impl ResponsesRequest {
             None => {}
         }
         let previous = match &self.previous_response_id {
-            Some(named) => Some(earlier(gateway, asker, named, &mut prompt).await?),
+            Some(named) => Some(earlier(gateway, admitted, named, &mut prompt).await?),
             None => None,
         };
         let before = prompt.messages.len();
         match self.input {
             None => {}
-            Some(Said::Text(text)) => prompt.user(text, Vec::new())?,
-            Some(Said::Items(items)) => {
+            Some(ResponsesInput::Text(text)) => prompt.user(text, Vec::new())?,
+            Some(ResponsesInput::Items(items)) => {
                 for (at, item) in items.into_iter().enumerate() {
                     let parameter = format!("input[{at}]");
                     let spaced = |space: &str, name: &str| names.spaced(space, name);
-                    item.add(gateway, asker, &parameter, &mut prompt, spaced)
+                    item.add(gateway, admitted, &parameter, &mut prompt, spaced)
                         .await?;
                 }
             }
         }
         if prompt.messages.is_empty() && prompt.system.is_empty() {
-            let message = "must say something: a text, or a list of items";
+            let message = "required: a text or a list of items";
             return Err(ToolError::parameter("input", message));
         }
         prompt.check_calls("input")?;
@@ -356,10 +362,10 @@ impl ResponsesRequest {
     }
 }
 
-/// Puts the conversation before this request in its place.
+/// Prepends the conversation before this request.
 async fn earlier(
     gateway: &Gateway,
-    asker: &Admitted,
+    admitted: &Admitted,
     named: &str,
     prompt: &mut Prompt,
 ) -> Result<Uuid, ToolError> {
@@ -367,11 +373,11 @@ async fn earlier(
         .strip_prefix("resp_")
         .and_then(|id| Uuid::try_parse(id).ok());
     let messages = match id {
-        Some(id) => continuation::before(gateway, asker, id).await?,
+        Some(id) => continuation::before(gateway, admitted, id).await?,
         None => None,
     };
     let (Some(id), Some(messages)) = (id, messages) else {
-        let message = "is not known (any more): answers are remembered for a day; send the whole conversation in input";
+        let message = "unknown or expired: responses are stored for a day; send the whole conversation in input";
         return Err(ToolError::parameter("previous_response_id", message));
     };
     prompt.messages = messages;
@@ -382,7 +388,7 @@ impl Item {
     async fn add(
         self,
         gateway: &Gateway,
-        asker: &Admitted,
+        admitted: &Admitted,
         parameter: &str,
         prompt: &mut Prompt,
         mut spaced: impl FnMut(&str, &str) -> String,
@@ -422,12 +428,13 @@ impl Item {
                 prompt.result(&parameter, &call_id, content, false)
             }
             Self::Tagged(TaggedItem::Reasoning {}) => Ok(()),
-            // Thoughts are not remembered, and nothing is lost without them.
+            // Reasoning is not stored, and nothing is lost without it.
             Self::Tagged(TaggedItem::ItemReference { id }) if id.starts_with("rs_") => Ok(()),
             Self::Tagged(TaggedItem::ItemReference { id }) => {
-                let block = continuation::item(gateway, asker, &id).await?;
+                let block = continuation::item(gateway, admitted, &id).await?;
                 let block = block.ok_or_else(|| {
-                    let message = "is not known (any more): answers are remembered for a day; send the item itself";
+                    let message =
+                        "unknown or expired: responses are stored for a day; send the item itself";
                     ToolError::parameter(&format!("{parameter}.id"), message)
                 })?;
                 prompt.assistant([block]);
@@ -449,21 +456,24 @@ fn called(id: String, name: String, arguments: Arguments) -> ReplyBlock {
 impl PlainMessage {
     fn add(self, parameter: &str, prompt: &mut Prompt) -> Result<(), ToolError> {
         let (text, pictures) = self.content.read(parameter)?;
-        if !pictures.is_empty() && self.role != Role::User {
-            return Err(ToolError::parameter(parameter, "images come from the user"));
+        if !pictures.is_empty() && self.role != ItemRole::User {
+            return Err(ToolError::parameter(
+                parameter,
+                "images are allowed only in user messages",
+            ));
         }
         match self.role {
-            Role::User => return prompt.user(text, pictures),
+            ItemRole::User => return prompt.user(text, pictures),
             _ if text.is_empty() => {}
-            Role::System | Role::Developer => prompt.system.push(text),
-            Role::Assistant => prompt.assistant([ReplyBlock::text(text)]),
+            ItemRole::System | ItemRole::Developer => prompt.system.push(text),
+            ItemRole::Assistant => prompt.assistant([ReplyBlock::text(text)]),
         }
         Ok(())
     }
 }
 
 impl Content {
-    /// The text and the pictures.
+    /// Text and pictures.
     fn read(self, parameter: &str) -> Result<(String, Vec<Block>), ToolError> {
         let parts = match self {
             Self::Text(text) => return Ok((text, Vec::new())),
@@ -472,10 +482,10 @@ impl Content {
         let (mut texts, mut pictures) = (Vec::new(), Vec::new());
         for (at, part) in parts.into_iter().enumerate() {
             match part {
-                Part::InputText { text }
-                | Part::OutputText { text }
-                | Part::Refusal { refusal: text } => texts.push(text),
-                Part::InputImage { image_url } => {
+                InputPart::InputText { text }
+                | InputPart::OutputText { text }
+                | InputPart::Refusal { refusal: text } => texts.push(text),
+                InputPart::InputImage { image_url } => {
                     pictures.push(picture(&format!("{parameter}[{at}]"), &image_url)?);
                 }
             }

@@ -1,4 +1,4 @@
-//! OpenAI's responses: how an answer is written.
+//! OpenAI responses: writing responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,33 +9,33 @@ use manyhands_llm::{OutputSchema, StopReason, ToolChoice};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::answer::{End, Format, Whole, named};
+use super::answer::{AnswerEnd, Format, FullAnswer, named};
 use super::continuation::ClientCall;
 use super::dialect;
 
-/// What an answer repeats of its request.
+/// Request fields repeated in the response.
 #[derive(Default)]
-pub(super) struct Shown {
+pub(super) struct EchoedRequest {
     pub(super) model: String,
     pub(super) instructions: Option<String>,
     pub(super) previous: Option<String>,
     pub(super) store: bool,
     pub(super) client: ClientRequest,
     pub(super) output: Option<Value>,
-    pub(super) names: Names,
+    pub(super) names: ToolNames,
 }
 
-/// What the client calls its tools, where models know them by another name or shape.
+/// The client's tool names, where models know them by another name or schema.
 #[derive(Default)]
-pub(super) struct Names {
-    /// Namespace and name, by the name for models.
+pub(super) struct ToolNames {
+    /// Namespace and name, by the name given to models.
     spaced: BTreeMap<String, (String, String)>,
-    /// Tools that take a text.
+    /// Tools that take text.
     pub(super) custom: BTreeSet<String>,
 }
 
-impl Names {
-    /// The name for models of a tool in a namespace.
+impl ToolNames {
+    /// The name given to models for a tool in a namespace.
     pub(super) fn spaced(&mut self, space: &str, name: &str) -> String {
         let whole = format!("{space}__{name}");
         let own = (space.to_owned(), name.to_owned());
@@ -44,19 +44,19 @@ impl Names {
     }
 }
 
-/// An answer on its way.
+/// A response in progress.
 pub(super) struct ResponseAnswer {
     id: Uuid,
     created: i64,
-    shown: Shown,
-    /// The number of the next event.
+    shown: EchoedRequest,
+    /// Number of the next event.
     sequence: u64,
-    /// The text that was told.
+    /// Text sent so far.
     text: String,
 }
 
 impl ResponseAnswer {
-    pub(super) fn new(id: Uuid, created: i64, shown: Shown) -> Self {
+    pub(super) fn new(id: Uuid, created: i64, shown: EchoedRequest) -> Self {
         Self {
             id,
             created,
@@ -67,7 +67,7 @@ impl ResponseAnswer {
     }
 
     fn response(&self, status: &str, output: Vec<Value>, usage: Option<TurnUsage>) -> Value {
-        let Shown { client, .. } = &self.shown;
+        let EchoedRequest { client, .. } = &self.shown;
         let tools = client.tools.iter().map(|tool| {
             json!({
                 "type": "function",
@@ -128,7 +128,7 @@ impl ResponseAnswer {
         json!({ "type": "output_text", "text": self.text, "annotations": [], "logprobs": [] })
     }
 
-    /// Everything that was said, as items.
+    /// All output as items.
     fn output(&self, calls: &[ClientCall]) -> Vec<Value> {
         let silent = self.text.is_empty() && !calls.is_empty();
         let message = (!silent).then(|| self.message("completed"));
@@ -176,7 +176,7 @@ impl ResponseAnswer {
         self.shown.names.custom.contains(&call.name)
     }
 
-    /// A call as an item, with what it is called with or before that is told.
+    /// A call as an item, with or without its arguments.
     fn item(&self, call: &ClientCall, whole: bool) -> Value {
         let status = if whole { "completed" } else { "in_progress" };
         let mut item = json!({
@@ -204,13 +204,13 @@ impl ResponseAnswer {
         item
     }
 
-    /// The id by which an item is referred to.
+    /// The id that refers to an item.
     fn id_of(&self, call: &ClientCall) -> String {
         let prefix = if self.is_custom(call) { "ctc_" } else { "fc_" };
         call.id.replacen("call_", prefix, 1)
     }
 
-    /// What a tool is called with.
+    /// The arguments of a call.
     fn text_of(&self, call: &ClientCall) -> String {
         let text = call.text();
         match call.object()["input"].as_str() {
@@ -240,7 +240,7 @@ impl ResponseAnswer {
 }
 
 impl Format for ResponseAnswer {
-    fn whole(&mut self, said: Whole) -> Value {
+    fn whole(&mut self, said: FullAnswer) -> Value {
         self.text = said.text;
         let output = self.output(&said.end.calls);
         self.response(status(&said.end), output, Some(said.end.usage))
@@ -269,7 +269,7 @@ impl Format for ResponseAnswer {
         Vec::new() // this format has summaries of thoughts only
     }
 
-    fn close(&mut self, end: End) -> Vec<Event> {
+    fn close(&mut self, end: AnswerEnd) -> Vec<Event> {
         let mut events = Vec::new();
         let told = !self.text.is_empty();
         if !told && end.calls.is_empty() {
@@ -299,7 +299,7 @@ impl Format for ResponseAnswer {
     }
 }
 
-fn status(end: &End) -> &'static str {
+fn status(end: &AnswerEnd) -> &'static str {
     match end.stop {
         StopReason::Length => "incomplete",
         StopReason::End | StopReason::Calls => "completed",

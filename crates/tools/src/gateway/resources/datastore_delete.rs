@@ -12,21 +12,21 @@ use super::Resources;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the datastore.
     #[schemars(length(min = 1))]
     collection_id: String,
-    /// The ids of the rows.
+    /// Ids of the rows.
     #[schemars(length(min = 1, max = 500))]
     ids: Option<Vec<String>>,
-    /// Which rows.
+    /// Filter for the rows.
     filter: Option<Map<String, Value>>,
 }
 
-/// What was removed.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// How many rows there were.
+    /// Number of rows deleted.
     deleted: u64,
 }
 

@@ -14,20 +14,20 @@ use super::Resources;
 pub struct Order {
     /// The field.
     field: String,
-    /// Whether the largest comes first. Default false.
+    /// Whether to sort in descending order. Default false.
     descending: Option<bool>,
 }
 
-/// One row.
+/// A row.
 #[derive(Serialize, JsonSchema)]
 pub struct Row {
     /// Its id.
     id: String,
-    /// What it holds.
+    /// Its data.
     data: Value,
-    /// When it was first written, RFC 3339.
+    /// When it was created, RFC 3339.
     created: String,
-    /// When it was last written, RFC 3339.
+    /// When it was last changed, RFC 3339.
     updated: String,
 }
 
@@ -48,32 +48,32 @@ impl From<DataRow> for Row {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the datastore.
     #[schemars(length(min = 1))]
     collection_id: String,
-    /// Which rows; all when not given.
+    /// Filter for the rows; all by default.
     filter: Option<Map<String, Value>>,
-    /// The order; the oldest first when not given.
+    /// Sort order; oldest first by default.
     #[schemars(length(max = 3))]
     sort: Option<Vec<Order>>,
-    /// How many rows at most. Default 50.
+    /// Maximum number of rows. Default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<u32>,
-    /// How many rows to pass over. Default 0.
+    /// Number of rows to skip. Default 0.
     offset: Option<u32>,
 }
 
-/// The rows that were found.
+/// Matching rows.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The rows.
     rows: Vec<Row>,
-    /// How many there are in all.
+    /// Number of all matching rows.
     total: u64,
     /// Whether there are more.
     has_more: bool,
-    /// The offset to go on from.
+    /// Offset to continue from.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
 }

@@ -11,7 +11,7 @@ use super::Resources;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the filestore.
     #[schemars(length(min = 1))]
     collection_id: String,
     /// Its path.
@@ -19,13 +19,13 @@ pub struct Params {
     path: String,
 }
 
-/// What was removed.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The path.
     path: String,
-    /// That it is gone.
+    /// Always true.
     deleted: bool,
 }
 

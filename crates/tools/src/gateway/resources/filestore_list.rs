@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Resources;
 
-/// One file.
+/// A file.
 #[derive(Serialize, JsonSchema)]
-pub struct File {
+pub struct StoredFile {
     /// Its path.
     path: String,
     /// Its size in bytes.
@@ -24,24 +24,24 @@ pub struct File {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the filestore.
     #[schemars(length(min = 1))]
     collection_id: String,
-    /// Only paths that begin like this, such as "reports/".
+    /// Only paths with this prefix, such as "reports/".
     prefix: Option<String>,
-    /// How many files at most. Default 100.
+    /// Maximum number of files. Default 100.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
-    /// How many files to pass over. Default 0.
+    /// Number of files to skip. Default 0.
     offset: Option<u32>,
 }
 
-/// The files.
+/// A list of files.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The files.
-    files: Vec<File>,
+    files: Vec<StoredFile>,
     /// Whether there are more.
     has_more: bool,
 }
@@ -72,7 +72,7 @@ impl TypedTool for FilestoreList {
         let mut files = listed?;
         let has_more = files.len() > limit as usize;
         files.truncate(limit as usize);
-        let files = files.into_iter().map(|file| File {
+        let files = files.into_iter().map(|file| StoredFile {
             path: file.path,
             size: file.size,
             sha256: file.sha256,

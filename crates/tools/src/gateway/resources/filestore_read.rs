@@ -8,36 +8,36 @@ use serde::{Deserialize, Serialize};
 
 use super::Resources;
 
-/// Read a file of a filestore, page by page. A file that is not text comes in base64.
+/// Read a file of a filestore, page by page. A file that is not text is returned in base64.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the filestore.
     #[schemars(length(min = 1))]
     collection_id: String,
     /// Its path.
     #[schemars(length(min = 1))]
     path: String,
-    /// Where to start: a character of text, a byte of other files. Use nextOffset to go on.
+    /// Start offset: characters of text, bytes of other files. Use nextOffset to continue.
     offset: Option<u64>,
-    /// How many characters at most. Default 10000.
+    /// Maximum number of characters. Default 10000.
     #[schemars(range(min = 1, max = 100_000))]
     limit: Option<u32>,
 }
 
-/// What was read.
+/// The content read.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The part that was asked for.
+    /// The requested part.
     content: String,
     /// "utf8", or "base64" for a file that is not text.
     encoding: &'static str,
     /// The size of the whole file in bytes.
     total_size: u64,
-    /// Whether there is more of it.
+    /// Whether there is more.
     has_more: bool,
-    /// The offset to go on from.
+    /// Offset to continue from.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
 }

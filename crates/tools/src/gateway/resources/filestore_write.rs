@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 
 use super::Resources;
 
-/// How content is given.
+/// Encoding of the content.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
-    /// As text.
+    /// Text.
     Utf8,
-    /// In base64.
+    /// Base64.
     Base64,
 }
 
-/// Write a file into a filestore, in place of what is there. It appears whole or not at all.
+/// Write a file into a filestore, replacing an existing one. The write is atomic.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the filestore.
     #[schemars(length(min = 1))]
     collection_id: String,
     /// Its path, such as "reports/june.csv".
@@ -32,21 +32,21 @@ pub struct Params {
     path: String,
     /// Its content.
     content: String,
-    /// How the content is given. Default utf8.
+    /// Encoding of the content. Default utf8.
     encoding: Option<Encoding>,
 }
 
-/// What was written.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The path as it is kept.
+    /// The normalized path.
     path: String,
     /// Its size in bytes.
     size: u64,
     /// Its SHA-256, in hexadecimal.
     sha256: String,
-    /// Whether there was no such file before.
+    /// Whether the file is new.
     created: bool,
 }
 

@@ -7,42 +7,42 @@ use serde::{Deserialize, Serialize};
 
 use super::Resources;
 
-/// One document.
+/// A document.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct ListedDocument {
     /// Its id.
     document_id: String,
     /// Its title.
     title: String,
-    /// Where it comes from.
+    /// Source.
     source: String,
-    /// How many bytes its text has.
+    /// Size of its text, in bytes.
     size: u64,
     /// When it was last added, RFC 3339.
     updated: String,
 }
 
-/// List the documents of a knowledge base, in the order of their titles.
+/// List the documents of a knowledge base, sorted by title.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the knowledge base.
     #[schemars(length(min = 1))]
     collection_id: String,
-    /// How many documents at most. Default 100.
+    /// Maximum number of documents. Default 100.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<u32>,
-    /// How many documents to pass over. Default 0.
+    /// Number of documents to skip. Default 0.
     offset: Option<u32>,
 }
 
-/// The documents.
+/// A list of documents.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The documents.
-    documents: Vec<Listed>,
+    documents: Vec<ListedDocument>,
     /// Whether there are more.
     has_more: bool,
 }
@@ -68,7 +68,7 @@ impl TypedTool for KnowledgeList {
         let mut documents = listed?;
         let has_more = documents.len() > limit as usize;
         documents.truncate(limit as usize);
-        let documents = documents.into_iter().map(|one| Listed {
+        let documents = documents.into_iter().map(|one| ListedDocument {
             document_id: one.id,
             title: one.title,
             source: one.source,

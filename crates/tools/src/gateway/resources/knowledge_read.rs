@@ -12,34 +12,34 @@ use super::Resources;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the knowledge base.
     #[schemars(length(min = 1))]
     collection_id: String,
-    /// Which document.
+    /// Id of the document.
     #[schemars(length(min = 1))]
     document_id: String,
-    /// The character to start from. Use nextOffset to go on.
+    /// Start offset in characters. Use nextOffset to continue.
     offset: Option<u64>,
-    /// How many characters at most. Default 10000.
+    /// Maximum number of characters. Default 10000.
     #[schemars(range(min = 1, max = 100_000))]
     limit: Option<u32>,
 }
 
-/// What was read.
+/// The content read.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// Its title.
     title: String,
-    /// Where it comes from.
+    /// Source.
     source: String,
-    /// The part that was asked for.
+    /// The requested part.
     content: String,
     /// The size of the whole text in bytes.
     total_size: u64,
-    /// Whether there is more of it.
+    /// Whether there is more.
     has_more: bool,
-    /// The offset to go on from.
+    /// Offset to continue from.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
 }
@@ -63,10 +63,8 @@ impl TypedTool for KnowledgeRead {
         let read = self.0.store.document(found.id, &params.document_id).await;
         let Some((document, text)) = read? else {
             let shown: String = params.document_id.chars().take(128).collect();
-            return Err(
-                ToolError::not_found(format!("there is no document {shown:?}"))
-                    .hint("knowledge_list shows what there is"),
-            );
+            return Err(ToolError::not_found(format!("no document {shown:?}"))
+                .hint("knowledge_list lists the documents"));
         };
         let whole = futures_util::stream::once(async { Ok(text.into()) });
         let source = TextSource::new(Box::pin(whole), &self.0.redactor.load());

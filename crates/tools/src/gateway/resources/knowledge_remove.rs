@@ -11,21 +11,21 @@ use super::Resources;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the knowledge base.
     #[schemars(length(min = 1))]
     collection_id: String,
-    /// Which document.
+    /// Id of the document.
     #[schemars(length(min = 1))]
     document_id: String,
 }
 
-/// What was removed.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// Its id.
     document_id: String,
-    /// That it is gone.
+    /// Always true.
     deleted: bool,
 }
 
@@ -54,9 +54,7 @@ impl TypedTool for KnowledgeRemove {
             .await;
         if !removed? {
             let shown: String = params.document_id.chars().take(128).collect();
-            return Err(ToolError::not_found(format!(
-                "there is no document {shown:?}"
-            )));
+            return Err(ToolError::not_found(format!("no document {shown:?}")));
         }
         Outcome::of(&Output {
             document_id: params.document_id,

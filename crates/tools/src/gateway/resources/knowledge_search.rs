@@ -7,45 +7,46 @@ use serde::{Deserialize, Serialize};
 
 use super::Resources;
 
-/// One passage.
+/// A passage.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
-    /// Its document.
+pub struct Passage {
+    /// Id of its document.
     document_id: String,
-    /// The document's title.
+    /// Title of its document.
     title: String,
-    /// Where the document comes from.
+    /// Source of its document.
     source: String,
-    /// Which passage of its document, from 0.
+    /// Index of the passage in its document.
     passage: u64,
     /// Its text.
     text: String,
-    /// How well it fits: more is better.
+    /// Relevance: higher is better.
     score: f64,
 }
 
-/// Search the documents of a knowledge base. Finds the passages that hold most of the words of the query, the best first.
+/// Search the documents of a knowledge base. Returns the passages that contain most of the words of
+/// the query, best first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the knowledge base.
     #[schemars(length(min = 1))]
     collection_id: String,
-    /// What to look for, in words.
+    /// Search words.
     #[schemars(length(min = 1, max = 1000))]
     query: String,
-    /// How many passages at most. Default 5.
+    /// Maximum number of passages. Default 5.
     #[schemars(range(min = 1, max = 50))]
     limit: Option<u32>,
 }
 
-/// The passages that were found.
+/// Matching passages.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The passages, the best first.
-    passages: Vec<Found>,
+    /// Passages, best first.
+    passages: Vec<Passage>,
 }
 
 pub(super) struct KnowledgeSearch(pub(super) Resources);
@@ -69,14 +70,16 @@ impl TypedTool for KnowledgeSearch {
             .store
             .search(found.id, &params.query, params.limit.unwrap_or(5))
             .await;
-        let passages = passages?.into_iter().map(|one| Found {
-            document_id: one.document,
-            title: one.title,
-            source: one.source,
-            passage: one.place,
-            text: one.text,
-            score: one.score,
-        });
+        let passages = passages?
+            .into_iter()
+            .map(|one| Passage {
+                document_id: one.document,
+                title: one.title,
+                source: one.source,
+                passage: one.place,
+                text: one.text,
+                score: one.score,
+            });
         Outcome::of(&Output {
             passages: passages.collect(),
         })

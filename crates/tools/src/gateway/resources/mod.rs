@@ -1,7 +1,7 @@
-//! Datastores, filestores, knowledge bases and vaults, as agents use them: one file each.
+//! Datastores, filestores, knowledge bases and vaults: the tools agents use, one file each.
 //!
-//! Each is a collection that the owner, or an agent with the right to, lets agents use. To an
-//! agent without a grant it is not there, in the same words as one that never was.
+//! Each is a collection that the owner, or an agent with admin access, grants to agents. To an
+//! agent without a grant it does not exist, with the same error as one that never did.
 
 mod datastore_delete;
 mod datastore_query;
@@ -25,8 +25,8 @@ use std::sync::Arc;
 use manyhands_core::{Exposure, Tool, ToolSpec, Typed};
 use manyhands_host::Resources;
 
-/// The tools for resources. They are found by discovery, so that agents without any are not
-/// shown what they have no use for.
+/// The tools for resources. They are only found by discovery, so that agents without any resources
+/// are not shown them.
 pub(super) fn tools(resources: &Resources) -> Vec<Arc<dyn Tool>> {
     let own = || resources.clone();
     vec![

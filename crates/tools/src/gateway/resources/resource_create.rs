@@ -7,27 +7,29 @@ use serde::{Deserialize, Serialize};
 
 use super::Resources;
 
-/// Make a datastore, filestore, knowledge base or vault. You get admin: you may let other agents use it and remove it.
+/// Create a datastore, filestore, knowledge base or vault. You get admin access: you can grant it
+/// to other agents and delete it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// What it holds: datastore (rows of JSON), filestore (files), knowledge (documents to search in) or vault (secrets).
+    /// Type: datastore (rows of JSON), filestore (files), knowledge (documents to search in) or
+    /// vault (secrets).
     kind: CollectionKind,
-    /// Its name: 1-64 letters, digits, spaces, -, _ and . that no other of its kind has.
+    /// Name, unique among its type: 1-64 letters, digits, spaces, -, _ and .
     #[schemars(length(min = 1))]
     name: String,
-    /// What it is for.
+    /// Purpose.
     #[schemars(length(max = 1000))]
     description: Option<String>,
 }
 
-/// What was made.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// Its id.
     collection_id: CollectionId,
-    /// What it holds.
+    /// Type.
     kind: CollectionKind,
     /// Its name.
     name: String,

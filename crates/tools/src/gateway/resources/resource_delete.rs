@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use super::Resources;
 
-/// Remove a resource of yours with everything it holds. Needs admin on it. This cannot be undone.
+/// Delete a resource of yours with all its contents. Needs admin access. This cannot be undone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the resource.
     #[schemars(length(min = 1))]
     collection_id: String,
-    /// Its name, so that no other is removed by mistake.
+    /// Its name, as a safeguard against deleting another one.
     name: String,
 }
 
-/// What was removed.
+/// The outcome.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     /// Its id.
     collection_id: String,
-    /// How many rows, files, documents or secrets it held.
+    /// Number of rows, files, documents or secrets it contained.
     items: u64,
 }
 

@@ -7,35 +7,35 @@ use serde::{Deserialize, Serialize};
 
 use super::Resources;
 
-/// What an agent may do with a resource.
+/// Access level of an agent.
 #[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Wanted {
-    /// Nothing.
+pub enum GrantLevel {
+    /// No access.
     None,
-    /// Look at what it holds, or use its secrets.
+    /// Read the contents, or use the secrets.
     Read,
-    /// Change what it holds.
+    /// Change the contents.
     Write,
-    /// Let other agents use it, and remove it.
+    /// Grant it to other agents, and delete it.
     Admin,
 }
 
-/// Let an agent use a resource of yours, or no longer. Needs admin on it.
+/// Grant an agent access to a resource of yours, or revoke it. Needs admin access.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the resource.
     #[schemars(length(min = 1))]
     collection_id: String,
     /// The agent.
     #[schemars(length(min = 1))]
     agent: String,
-    /// What it may do: read, write or admin, each with the ones before; none takes it back.
-    level: Wanted,
+    /// Access level: read, write or admin, each including the ones before; none revokes access.
+    level: GrantLevel,
 }
 
-/// What the agent may do now.
+/// The new access level.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
@@ -43,8 +43,8 @@ pub struct Output {
     collection_id: String,
     /// The agent.
     agent: String,
-    /// What it may do.
-    level: Wanted,
+    /// Access level.
+    level: GrantLevel,
 }
 
 pub(super) struct ResourceGrant(pub(super) Resources);
@@ -80,10 +80,10 @@ impl TypedTool for ResourceGrant {
         }
         let store = &self.0.store;
         let done = match params.level {
-            Wanted::None => store.revoke(found.id, &agent).await.map(drop),
-            Wanted::Read => store.grant(found.id, &agent, Level::Read).await,
-            Wanted::Write => store.grant(found.id, &agent, Level::Write).await,
-            Wanted::Admin => store.grant(found.id, &agent, Level::Admin).await,
+            GrantLevel::None => store.revoke(found.id, &agent).await.map(drop),
+            GrantLevel::Read => store.grant(found.id, &agent, Level::Read).await,
+            GrantLevel::Write => store.grant(found.id, &agent, Level::Write).await,
+            GrantLevel::Admin => store.grant(found.id, &agent, Level::Admin).await,
         };
         done?;
         Outcome::of(&Output {

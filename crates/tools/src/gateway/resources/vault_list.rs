@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 
 use super::Resources;
 
-/// One secret.
+/// A secret.
 #[derive(Serialize, JsonSchema)]
 pub struct Entry {
     /// Its name.
     name: String,
-    /// What stands for it where secrets may be used.
+    /// Placeholder to use where secrets are accepted.
     reference: String,
-    /// The hosts it may be sent to.
+    /// Hosts it may be sent to.
     hosts: Vec<String>,
 }
 
-/// List the secrets of a vault: their names, the hosts each may be sent to, and how to write them into a header. The values are never
-/// shown.
+/// List the secrets of a vault: their names, the hosts each may be sent to, and how to use them in
+/// a header. Values are never returned.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// Which one: its collectionId.
+    /// collectionId of the vault.
     #[schemars(length(min = 1))]
     collection_id: String,
 }
 
-/// The secrets.
+/// The secrets of a vault.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The name of the vault.
+    /// Name of the vault.
     vault: String,
     /// Its secrets.
     secrets: Vec<Entry>,

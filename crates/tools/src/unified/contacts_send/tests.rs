@@ -14,7 +14,7 @@ use super::*;
 
 const SESSION: &str = "0199f0a0-7c1e-7b1c-8000-000000000000";
 
-/// Whoever brings messages to chats here: keeps what it was given, and does as it is told.
+/// A message carrier that records messages and returns scripted results.
 #[derive(Default)]
 struct Courier {
     taken: Mutex<Vec<(String, String, String)>>,
@@ -101,7 +101,7 @@ impl Fixture {
         self.send_in(None, arguments).await
     }
 
-    /// A refusal, after which nothing was sent.
+    /// Asserts a rejection after which nothing was sent.
     #[track_caller]
     fn refused(&self, sent: Result<Value, ToolError>, code: &str, words: &str) {
         let error = sent.unwrap_err();
@@ -194,11 +194,11 @@ async fn an_envelope_has_to_be_right_to_the_last_byte() {
             good.replace("\"message_id\":\"m1\",", ""),
             "missing field `message_id`",
         ),
-        (format!("{good} "), "holds more than envelope JSON"),
-        (format!(" {good}"), "holds more than envelope JSON"),
+        (format!("{good} "), "contains more than envelope JSON"),
+        (format!(" {good}"), "contains more than envelope JSON"),
         (format!("{good}{good}"), "trailing characters"),
-        ("[]".to_owned(), "does not hold envelope JSON"),
-        ("hello".to_owned(), "does not hold envelope JSON"),
+        ("[]".to_owned(), "does not contain envelope JSON"),
+        ("hello".to_owned(), "does not contain envelope JSON"),
     ] {
         house.refused(
             house.send(encoded(&envelope)).await,
@@ -309,7 +309,7 @@ async fn after_a_failure_nothing_is_sent_for_three_days() {
     let sent = house.send(to("tg:90001", "hello")).await;
     house.refused(sent, "invalid_arguments", "says no");
     *house.courier.fails.lock().unwrap() = None;
-    // A call that was wrong says nothing of the contact; only whoever sends the message does.
+    // An invalid call says nothing about the contact; only a failed delivery does.
     let contacts = house.tool.people.contacts.clone();
     assert!(
         contacts

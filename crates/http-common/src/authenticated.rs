@@ -1,4 +1,4 @@
-//! Who asks over HTTP: extractors that let a bearer in, or only the owner.
+//! Extractors that authenticate a request: any valid token, or only the owner's.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use manyhands_guard::{Seat, TrustedProxies};
 
 use crate::refusal::Refusal;
 
-/// Anybody with a valid token.
-pub struct Asker(pub Admitted);
+/// A request with a valid token.
+pub struct Authenticated(pub Admitted);
 
-/// The owner, for administration.
+/// A request with the owner's token.
 pub struct Owner(pub Admitted);
 
-impl FromRequestParts<Arc<Gateway>> for Asker {
+impl FromRequestParts<Arc<Gateway>> for Authenticated {
     type Rejection = Refusal;
 
     async fn from_request_parts(
@@ -40,6 +40,7 @@ impl FromRequestParts<Arc<Gateway>> for Owner {
         if admitted.caller.is_owner() {
             return Ok(Self(admitted));
         }
+        // Naming the token and its role shows the user which token they used by mistake.
         let message = format!(
             "this needs the owner's token; {:?} is a {} token",
             admitted.caller.name, admitted.caller.rights.role
@@ -48,29 +49,30 @@ impl FromRequestParts<Arc<Gateway>> for Owner {
     }
 }
 
-/// Lets the bearer of the request in.
+/// Authenticates the bearer of the request.
 pub fn admit(parts: &Parts, gateway: &Gateway) -> Result<Admitted, ToolError> {
     let client = client(parts, gateway)?;
-    let admitted = gateway.doorman.admit(client, bearer(parts))?;
+    let admitted = gateway.auth.admit(client, bearer(parts))?;
     proved(parts);
     Ok(admitted)
 }
 
-/// The connection of this request showed whose it is: it does not give way to others any more.
+/// Marks the request's connection as authenticated: it is no longer evicted to make room for
+/// others.
 pub fn proved(parts: &Parts) {
     if let Some(seat) = seat(parts) {
         seat.admitted();
     }
 }
 
-/// The place of the request's connection among those that have not shown whose they are.
+/// The connection's slot among those that are not authenticated yet.
 pub fn seat(parts: &Parts) -> Option<&Arc<Seat>> {
     parts.extensions.get::<Arc<Seat>>()
 }
 
-/// The token in the Authorization header, or under `/v1` in `x-api-key`, where Anthropic's clients send it. It counts
-/// nowhere else, least of all in a cookie: browsers add those by themselves, also to requests to other servers of the
-/// same host.
+/// The token in the Authorization header, or under `/v1` in `x-api-key`, where Anthropic's clients
+/// send it. Tokens are accepted nowhere else, least of all in a cookie: browsers attach those on
+/// their own, also to requests to other servers on the same host.
 pub fn bearer(parts: &Parts) -> Option<&str> {
     let Some(value) = parts.headers.get(header::AUTHORIZATION) else {
         let key = parts.headers.get("x-api-key");
@@ -82,12 +84,12 @@ pub fn bearer(parts: &Parts) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The address the request came from: that of the connection, or what a trusted proxy says.
+/// The client's address: that of the connection, or the one reported by a trusted proxy.
 pub fn client(parts: &Parts, gateway: &Gateway) -> Result<IpAddr, ToolError> {
     let info = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     let connection = info
         .map(|info| info.0.ip())
-        .ok_or_else(|| ToolError::internal("the peer's address is not known"))?;
+        .ok_or_else(|| ToolError::internal("the peer's address is unknown"))?;
     let settings = gateway.settings.current();
     let proxies = TrustedProxies::new(&settings.trusted_proxies);
     Ok(proxies.client(connection, &parts.headers))

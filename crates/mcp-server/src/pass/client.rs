@@ -1,4 +1,4 @@
-//! One request to one server, whoever made it and however they speak.
+//! Requests of one client to one server, in either era of the protocol.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::eras;
-use super::voice::{Heard, Manner, Out, Voice};
+use super::sink::{ClientMessage, ClientSink, SinkAnswers, SinkOptions};
 use crate::message::{Fault, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, notification, one_page};
 
-/// What may be asked besides tools. All else is refused here.
+/// Methods passed on to the server besides tools; all others are rejected.
 const PASSED: [&str; 10] = [
     "resources/list",
     "resources/templates/list",
@@ -30,62 +30,62 @@ const PASSED: [&str; 10] = [
     "ping",
 ];
 
-/// One request to one server.
+/// An authenticated client's access to one server.
 #[derive(Clone)]
-pub(super) struct Errand {
+pub(super) struct ServerClient {
     pub(super) gateway: Arc<Gateway>,
     pub(super) server: Arc<Server>,
-    pub(super) asker: Admitted,
+    pub(super) admitted: Admitted,
 }
 
-impl Errand {
-    /// Does it in the background; what comes of it is heard from what this gives. It is taken back
-    /// when that is dropped, when `cancel` fires, and when the asker's token ends.
+impl ServerClient {
+    /// Runs a request in the background and returns the messages it produces. It is cancelled when
+    /// the receiver is dropped, when `cancel` fires, or when the token lapses.
     pub(super) fn start(
         self,
         method: String,
         params: Map<String, Value>,
-        manner: Manner,
+        options: SinkOptions,
         cancel: CancellationToken,
-    ) -> tokio::sync::mpsc::Receiver<Out> {
-        let (voice, heard) = Voice::new(manner);
+    ) -> tokio::sync::mpsc::Receiver<ClientMessage> {
+        let (sink, messages) = ClientSink::new(options);
         tokio::spawn(async move {
-            let doorman = &self.gateway.doorman;
+            let auth = &self.gateway.auth;
             let done = tokio::select! {
                 biased;
-                () = voice.left() => return,
+                () = sink.left() => return,
                 () = cancel.cancelled() => return,
-                lapsed = doorman.lapsed(&self.asker) => Err(Fault::new(INTERNAL, lapsed.text())),
-                done = self.run(&method, params, &voice) => done,
+                lapsed = auth.lapsed(&self.admitted) => Err(Fault::new(INTERNAL, lapsed.text())),
+                done = self.run(&method, params, &sink) => done,
             };
-            voice.end(done).await;
+            sink.end(done).await;
         });
-        heard
+        messages
     }
 
     async fn run(
         &self,
         method: &str,
         params: Map<String, Value>,
-        voice: &Arc<Voice>,
+        sink: &Arc<ClientSink>,
     ) -> Result<Value, Fault> {
         match method {
             "tools/list" => self.tools(&params).await,
-            "tools/call" => self.call(params, voice).await,
+            "tools/call" => self.call(params, sink).await,
             method if PASSED.contains(&method) => {
-                self.declared(method, voice).await?;
-                self.pass(method, params, voice).await
+                self.declared(method, sink).await?;
+                self.pass(method, params, sink).await
             }
             _ => Err(unknown(method)),
         }
     }
 
-    /// Refuses what the server has not declared: a client was told that it is not there.
-    async fn declared(&self, method: &str, voice: &Arc<Voice>) -> Result<(), Fault> {
+    /// Rejects methods the server has not declared: clients were told that they do not exist.
+    async fn declared(&self, method: &str, sink: &Arc<ClientSink>) -> Result<(), Fault> {
         if method == "ping" {
             return Ok(());
         }
-        let older = Heard(voice.clone()).is_older();
+        let older = SinkAnswers(sink.clone()).is_older();
         let peer = self.server.peer(older).await.map_err(fault)?;
         match eras::declares(&peer, method) {
             true => Ok(()),
@@ -93,10 +93,11 @@ impl Errand {
         }
     }
 
-    /// The tools as far as the owner took them on and the asker may call them.
+    /// The tools the owner has accepted and the caller may use.
     async fn tools(&self, params: &Map<String, Value>) -> Result<Value, Fault> {
         one_page(params)?;
         let mut offer = self.server.offer();
+        // Nothing was ever fetched from this server, so an empty list would be wrong.
         if offer.tools.is_empty() && self.server.pins().is_empty() {
             let name = self.server.name().as_str();
             self.gateway.servers.refresh(name).await.map_err(fault)?;
@@ -106,7 +107,7 @@ impl Errand {
         let may = |name: &str| {
             let tool = catalogue.resolve(name);
             tool.is_some_and(|tool| {
-                let question = Question::available(&self.asker.caller, &main, tool.spec());
+                let question = Question::available(&self.admitted.caller, &main, tool.spec());
                 !self.gateway.path.authorize(question).is_denied()
             })
         };
@@ -118,7 +119,7 @@ impl Errand {
     async fn call(
         &self,
         mut params: Map<String, Value>,
-        voice: &Arc<Voice>,
+        sink: &Arc<ClientSink>,
     ) -> Result<Value, Fault> {
         let Some(Value::String(name)) = params.remove("name") else {
             return Err(Fault::new(
@@ -145,14 +146,14 @@ impl Errand {
         let mut request = CallRequest::new(
             offered.name.to_string(),
             arguments,
-            self.asker.caller.clone(),
+            self.admitted.caller.clone(),
         );
         if let Some(token) = token {
-            request.progress = progress(voice, token);
+            request.progress = progress(sink, token);
         }
-        request.answers = Some(Arc::new(Heard(voice.clone())));
+        request.answers = Some(Arc::new(SinkAnswers(sink.clone())));
         request.wants_raw = true;
-        match self.gateway.invoke(&self.asker, request).await {
+        match self.gateway.invoke(&self.admitted, request).await {
             Ok(outcome) => Ok(match outcome.raw {
                 Some(raw) => raw,
                 None => super::super::result_value(Envelope::from(Ok(outcome))),
@@ -165,12 +166,12 @@ impl Errand {
         &self,
         method: &str,
         params: Map<String, Value>,
-        voice: &Arc<Voice>,
+        sink: &Arc<ClientSink>,
     ) -> Result<Value, Fault> {
         let service = self.server.service();
         let agent = AgentId::main();
         let access = self.server.access(method);
-        let question = Question::available(&self.asker.caller, &agent, &access);
+        let question = Question::available(&self.admitted.caller, &agent, &access);
         let verdict = self.gateway.path.authorize(question);
         verdict.refused(&access).map_err(fault)?;
         let account = self
@@ -179,10 +180,12 @@ impl Errand {
             .accounts()
             .choose(service, &agent, None)
             .map_err(fault)?;
-        let answers: Arc<dyn Answers> = Arc::new(Heard(voice.clone()));
-        let told = voice.clone();
+        let answers: Arc<dyn Answers> = Arc::new(SinkAnswers(sink.clone()));
+        let told = sink.clone();
         let hooks = Hooks {
             log: Some(Arc::new(move |notice| {
+                // A session without questions shares the server connection, so subscriptions are
+                // counted and only the first and last reach the server.
                 told.log(Value::Object(notice));
             })),
             ..Hooks::default()
@@ -215,10 +218,10 @@ impl Errand {
     }
 }
 
-fn progress(voice: &Arc<Voice>, token: Value) -> Progress {
-    let voice = Arc::downgrade(voice);
+fn progress(sink: &Arc<ClientSink>, token: Value) -> Progress {
+    let sink = Arc::downgrade(sink);
     Progress::to(move |step| {
-        let Some(voice) = voice.upgrade() else { return };
+        let Some(sink) = sink.upgrade() else { return };
         let mut params = json!({ "progressToken": token, "progress": step.done });
         if let Some(total) = step.total {
             params["total"] = json!(total);
@@ -226,17 +229,17 @@ fn progress(voice: &Arc<Voice>, token: Value) -> Progress {
         if let Some(message) = step.message {
             params["message"] = json!(message);
         }
-        voice.tell(notification("notifications/progress", params));
+        sink.tell(notification("notifications/progress", params));
     })
 }
 
-/// There is no such method.
+/// Error for an unknown method.
 pub(super) fn unknown(method: &str) -> Fault {
     let shown: String = method.chars().take(100).collect();
     Fault::new(METHOD_NOT_FOUND, format!("Method not found: {shown}"))
 }
 
-/// A call that was refused or failed, in the words of the far server where they are its own.
+/// The result of a failed call. Errors of the server itself are returned in its own words.
 fn refused(error: ToolError) -> Result<Value, Fault> {
     let details = error.details.as_ref();
     if let Some(result) = details.and_then(|details| details.get("result")) {
@@ -250,7 +253,7 @@ fn refused(error: ToolError) -> Result<Value, Fault> {
     Ok(json!({ "isError": true, "content": [{ "type": "text", "text": error.text() }] }))
 }
 
-/// An error of ours, or of the far server, as JSON-RPC says it.
+/// Converts an error of the gateway or of the server to JSON-RPC.
 pub(super) fn fault(error: ToolError) -> Fault {
     let rpc = error
         .details

@@ -1,56 +1,59 @@
-//! What a server tells without being asked, as one asker hears it.
+//! Unsolicited events of a server, as one client receives them.
 
 use manyhands_core::ToolError;
 use manyhands_upstream::ServerNotification;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
-use super::errand::Errand;
+use super::client::ServerClient;
 
-/// What a server tells. That its tools changed is told once the catalogue shows it.
-pub(super) struct Hearing {
-    errand: Errand,
+/// Events of a server. A change of its tools is reported only once the catalogue shows it.
+pub(super) struct ServerEvents {
+    client: ServerClient,
     news: broadcast::Receiver<ServerNotification>,
     catalogue: watch::Receiver<u64>,
-    /// What was offered when it was last told of.
+    /// Identity of the offer that was last reported.
     offer: usize,
 }
 
-impl Hearing {
-    /// Hears what is told on the line of a conversation, or on that of all callers of an era.
+impl ServerEvents {
+    /// Subscribes to the private server session named `line`, or to the one shared by all callers
+    /// of an era.
     pub(super) async fn new(
-        errand: &Errand,
+        client: &ServerClient,
         line: Option<&str>,
         older: bool,
     ) -> Result<Self, ToolError> {
-        let news = errand.server.hears(line, older).await?;
+        let news = client.server.hears(line, older).await?;
         Ok(Self {
             news,
-            catalogue: errand.gateway.nodes.changes(),
-            offer: offered(errand),
-            errand: errand.clone(),
+            catalogue: client.gateway.nodes.changes(),
+            offer: offered(client),
+            client: client.clone(),
         })
     }
 
-    /// The next of it; nothing once the asker's token or the gateway ends.
+    /// The next event; `None` once the token lapses or the gateway stops.
     pub(super) async fn next(&mut self) -> Option<ServerNotification> {
         loop {
-            let gateway = &self.errand.gateway;
+            let gateway = &self.client.gateway;
             tokio::select! {
                 biased;
-                _ = gateway.doorman.lapsed(&self.errand.asker) => return None,
+                _ = gateway.auth.lapsed(&self.client.admitted) => return None,
                 () = gateway.stopping().cancelled() => return None,
                 changed = self.catalogue.changed() => {
                     changed.ok()?;
-                    let now = offered(&self.errand);
+                    let now = offered(&self.client);
                     if std::mem::replace(&mut self.offer, now) != now {
                         return Some(ServerNotification::Tools);
                     }
                 }
                 told = self.news.recv() => match told {
-                    // The gateway looks first; its own change is told above.
+                    // Refresh the catalogue first; its change is then reported by the branch above.
                     Ok(ServerNotification::Tools) => self.look(),
                     Ok(news) => return Some(news),
+                    // After a lag it is unknown what was missed; this makes the client reload its
+                    // lists.
                     Err(RecvError::Lagged(_)) => return Some(ServerNotification::Resources),
                     Err(RecvError::Closed) => return None,
                 },
@@ -59,20 +62,20 @@ impl Hearing {
     }
 }
 
-impl Hearing {
+impl ServerEvents {
     fn look(&self) {
         let (servers, server) = (
-            self.errand.gateway.servers.clone(),
-            self.errand.server.clone(),
+            self.client.gateway.servers.clone(),
+            self.client.server.clone(),
         );
         tokio::spawn(async move {
-            // What is wrong with a server is on record there.
+            // A failure is recorded in the server's status.
             let _ = servers.refresh(server.name().as_str()).await;
         });
     }
 }
 
-/// Another number for another offer.
-fn offered(errand: &Errand) -> usize {
-    std::sync::Arc::as_ptr(&errand.server.offer()).addr()
+/// A number that differs between offers.
+fn offered(client: &ServerClient) -> usize {
+    std::sync::Arc::as_ptr(&client.server.offer()).addr()
 }
