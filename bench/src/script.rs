@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use manyhands_core::SystemClock;
 use manyhands_guard::Supervisor;
-use manyhands_script::{HostRequest, Host, Limits, Pool, PoolParts, Run, HostError, WORKER_COMMAND, sandbox};
+use manyhands_script::{
+    Host, HostError, HostRequest, Limits, Pool, PoolParts, Run, WORKER_COMMAND, sandbox,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use manyhands_people::contacts::Contacts;
-use manyhands_people::todo::Notebook;
 use manyhands_core::{Clock, Ids};
 use manyhands_guard::Jail;
+use manyhands_people::contacts::Contacts;
+use manyhands_people::todo::Notebook;
 
 use crate::contact_delivery::Deliver;
 use crate::recent::RecentMessages;

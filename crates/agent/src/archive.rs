@@ -5,7 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::TryStreamExt as _;
-use manyhands_core::{ErrorCode, ToolError};
+use manyhands_core::ToolError;
 use manyhands_store::object_store::{Error, ObjectStoreExt as _, path::Path};
 use manyhands_store::{SessionRecord, StoreError, archive_folder};
 use serde_json::json;

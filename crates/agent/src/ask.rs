@@ -100,10 +100,7 @@ impl PendingAnswer {
     ) -> Result<TurnAnswer, ToolError> {
         // A repeated question may have ended before we subscribed.
         if self.sent.repeated
-            && let Some(answer) = self
-                .minds
-                .answer_of(&self.sent.turn)
-                .await?
+            && let Some(answer) = self.minds.answer_of(&self.sent.turn).await?
         {
             return Ok(answer);
         }

@@ -1,7 +1,7 @@
 //! Shortening a conversation: its older part becomes a summary.
 
 use manyhands_llm::{
-    Block, Message, ModelId, ReplyBlock, ModelRequest, SystemPart, ToolChoice, conversation_tokens,
+    Block, Message, ModelId, ModelRequest, ReplyBlock, SystemPart, ToolChoice, conversation_tokens,
 };
 use manyhands_store::{SessionChange, SessionRecord};
 

@@ -1,7 +1,7 @@
 //! The part of a session that a model sees.
 
 use manyhands_llm::{Message, ReplyBlock, ToolCall};
-use manyhands_store::{TranscriptEntry, Sessions, StoreError};
+use manyhands_store::{Sessions, StoreError, TranscriptEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::call_output::CallStats;

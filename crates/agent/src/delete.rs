@@ -83,8 +83,7 @@ impl ClosedSession {
         let deleted = {
             let _changing = inner.changing.lock().await;
             let deleted = inner.sessions.delete(key.as_str(), inner.now()).await;
-            deleted?
-                .ok_or_else(|| no_session(key.as_str()))?
+            deleted?.ok_or_else(|| no_session(key.as_str()))?
         };
         // The records are gone and list the archive folders to remove, so a crash from here on is cleaned up by `clear_gone`.
         inner.cache.forget(&deleted.id);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use manyhands_core::{AgentId, Caller, Taint, ToolError};
-use manyhands_llm::{Delta, ModelError, ModelId, Models, Reply, ModelRequest};
+use manyhands_llm::{Delta, ModelError, ModelId, ModelRequest, Models, Reply};
 use manyhands_store::ApprovalScope;
 use tokio_util::sync::CancellationToken;
 

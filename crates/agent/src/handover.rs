@@ -21,10 +21,7 @@ impl Minds {
         let gone = || ToolError::internal("the turn of this request no longer exists");
         let session = sessions.get(key.as_str()).await?;
         let session = session.ok_or_else(gone)?;
-        let record = sessions
-            .turn(turn)
-            .await?
-            .ok_or_else(gone)?;
+        let record = sessions.turn(turn).await?.ok_or_else(gone)?;
         let conversation = Conversation::load(sessions, &session.id, session.floor).await;
         let own = conversation?.entries.into_iter();
         let own = own.filter(|entry| entry.turn.as_deref() == Some(turn));

@@ -12,7 +12,8 @@ use manyhands_core::{AgentId, Timestamp, ToolError};
 use manyhands_llm::Message;
 use manyhands_store::object_store::{ObjectStoreExt as _, path::Path};
 use manyhands_store::{
-    UnindexedSession, IndexMark, Memory, MemoryScope, Piece, PieceSource, MemoryHit as StoredHit, StoreError, PendingIndex,
+    IndexMark, Memory, MemoryHit as StoredHit, MemoryScope, PendingIndex, Piece, PieceSource,
+    StoreError, UnindexedSession,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,9 +113,7 @@ impl Minds {
         // Index first: a model that searches for what was just said must find it.
         self.remember().await?;
         let memory = self.inner.sessions.memory();
-        let found = memory
-            .search(question, scope, limit)
-            .await?;
+        let found = memory.search(question, scope, limit).await?;
         Ok(MemoryResults {
             found: found.into_iter().map(|one| shown(one, question)).collect(),
             complete: memory.is_whole(),
@@ -148,9 +147,7 @@ impl Minds {
                 break;
             }
             for one in &behind {
-                inner
-                    .take_in_session(&memory, one)
-                    .await?;
+                inner.take_in_session(&memory, one).await?;
             }
             // Released between steps, so that a search or a deletion need not wait for the whole backlog.
             drop(reading);
@@ -158,9 +155,7 @@ impl Minds {
         }
         for key in inner.unread_archives(&memory).await? {
             let _reading = memory.reading().await;
-            inner
-                .take_in_archive(&memory, &key)
-                .await?;
+            inner.take_in_archive(&memory, &key).await?;
         }
         memory.now_whole();
         Ok(())
@@ -178,7 +173,11 @@ impl Minds {
 }
 
 impl MindsInner {
-    async fn take_in_unread(&self, memory: &Memory, unread: &PendingIndex) -> Result<(), StoreError> {
+    async fn take_in_unread(
+        &self,
+        memory: &Memory,
+        unread: &PendingIndex,
+    ) -> Result<(), StoreError> {
         for key in &unread.sessions {
             for one in memory.behind(Some(key), 1).await? {
                 self.take_in_session(memory, &one).await?;
@@ -219,7 +218,11 @@ impl MindsInner {
         Ok(unread)
     }
 
-    async fn take_in_session(&self, memory: &Memory, behind: &UnindexedSession) -> Result<(), StoreError> {
+    async fn take_in_session(
+        &self,
+        memory: &Memory,
+        behind: &UnindexedSession,
+    ) -> Result<(), StoreError> {
         let passing = behind.key.parse().is_ok_and(|key| is_passing(&key));
         let mut from = behind.from;
         loop {

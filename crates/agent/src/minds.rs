@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
-use manyhands_core::{AgentId, Clock, ErrorCode, Ids, Invoke, Timestamp, ToolError};
-use manyhands_store::{Blobs, SessionRecord, Sessions, StoreError};
+use manyhands_core::{AgentId, Clock, Ids, Invoke, Timestamp, ToolError};
+use manyhands_store::{Blobs, SessionRecord, Sessions};
 use tokio_util::task::TaskTracker;
 
 use crate::cache::ConversationCache;

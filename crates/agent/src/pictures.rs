@@ -70,9 +70,7 @@ impl Minds {
     ) -> Result<Picture, ToolError> {
         let session = self.get(key).await?;
         let sessions = &self.inner.sessions;
-        let entry = sessions
-            .entries(&session.id, seq, 1)
-            .await?;
+        let entry = sessions.entries(&session.id, seq, 1).await?;
         // The next entry is returned if `seq` itself was undone.
         let entry = entry.into_iter().find(|entry| entry.seq == seq);
         let message = entry.and_then(|entry| serde_json::from_str::<Message>(&entry.body).ok());

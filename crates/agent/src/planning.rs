@@ -2,8 +2,8 @@
 
 use manyhands_core::{AgentId, CallContext, ErrorCode, ToolError};
 use manyhands_llm::{
-    BillingContext, ErrorKind, Message, ModelError, ModelId, OutputSchema, Reply, ModelRequest, SystemPart,
-    ToolChoice,
+    BillingContext, ErrorKind, Message, ModelError, ModelId, ModelRequest, OutputSchema, Reply,
+    SystemPart, ToolChoice,
 };
 use manyhands_store::SessionChange;
 use serde_json::{Value, json};
@@ -101,7 +101,11 @@ impl Minds {
         serde_json::from_str(&turns.first()?.input).ok()
     }
 
-    fn plan_request(&self, task: &PlanTask, context: &CallContext) -> Result<ModelRequest, ToolError> {
+    fn plan_request(
+        &self,
+        task: &PlanTask,
+        context: &CallContext,
+    ) -> Result<ModelRequest, ToolError> {
         let agent = self.inner.agent(&context.agent)?;
         let shape = ToolScope {
             path: &*self.inner.path,

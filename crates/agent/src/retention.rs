@@ -31,11 +31,7 @@ impl Minds {
         let Some(_hold) = inner.hold(key.as_str()) else {
             return Ok(false);
         };
-        let Some(session) = inner
-            .sessions
-            .get(key.as_str())
-            .await?
-        else {
+        let Some(session) = inner.sessions.get(key.as_str()).await? else {
             return Ok(false);
         };
         let open = inner.sessions.open_turns(key.as_str()).await;

@@ -2,7 +2,7 @@
 
 use manyhands_core::ToolError;
 use manyhands_llm::{Block, Message};
-use manyhands_store::{SessionChange, TranscriptEntry, SessionRecord};
+use manyhands_store::{SessionChange, SessionRecord, TranscriptEntry};
 
 use crate::archive;
 use crate::conversation::{Conversation, ConversationMessage, calls, kind};
@@ -63,7 +63,10 @@ impl Minds {
         // Indexed before the entries are removed, because the index takes the times of messages from them.
         self.remember().await?;
         // Refused if a message was added since the archive was written, so nothing is removed that is not archived.
-        let acts = vec![SessionChange::Unmoved(session.next_seq), SessionChange::TakeBack(seq)];
+        let acts = vec![
+            SessionChange::Unmoved(session.next_seq),
+            SessionChange::TakeBack(seq),
+        ];
         let (now, id) = (inner.now(), &session.id);
         let committed = inner.sessions.commit(key.as_str(), id, acts, now).await;
         committed?;

@@ -133,7 +133,12 @@ impl Minds {
 impl MindsInner {
     /// Refuses to create a session for an agent that has `most` or more; 0 means no limit.
     async fn check_session_limit(&self, key: &SessionKey, most: u64) -> Result<(), ToolError> {
-        let exists = || async { self.sessions.get(key.as_str()).await.map_err(ToolError::from) };
+        let exists = || async {
+            self.sessions
+                .get(key.as_str())
+                .await
+                .map_err(ToolError::from)
+        };
         if most == 0 || exists().await?.is_some() {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_llm::ModelId;
-use manyhands_store::{SessionChange, TranscriptEntry, SessionRecord, StoreError};
+use manyhands_store::{SessionChange, SessionRecord, StoreError, TranscriptEntry};
 
 use crate::archive;
 use crate::compaction::{Compaction, place_to_cut_last};
@@ -39,9 +39,7 @@ impl Minds {
         offset: u32,
     ) -> Result<(Vec<SessionRecord>, u64), ToolError> {
         let sessions = &self.inner.sessions;
-        let listed = sessions
-            .list(agent, limit, offset)
-            .await?;
+        let listed = sessions.list(agent, limit, offset).await?;
         let count = sessions.count().await?;
         Ok((listed, count))
     }

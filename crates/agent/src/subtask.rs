@@ -144,10 +144,7 @@ impl MindsInner {
 
     /// The tools to which the running turn of a session is limited by its input.
     async fn tools_of_turn(&self, session: &str) -> Result<Option<Vec<String>>, ToolError> {
-        let open = self
-            .sessions
-            .open_turns(session)
-            .await?;
+        let open = self.sessions.open_turns(session).await?;
         let running = open.iter().find(|turn| turn.state != TurnState::Queued);
         let input = running.map(|turn| serde_json::from_str::<Input>(&turn.input));
         match input {

@@ -1,7 +1,7 @@
 //! Which tools a turn has and which of them its model sees: one function for every interface.
 
 use manyhands_core::{
-    AgentId, Caller, Catalogue, Exposure, Invoke, Pattern, ChatRef, Question, ToolSpec,
+    AgentId, Caller, Catalogue, ChatRef, Exposure, Invoke, Pattern, Question, ToolSpec,
 };
 use manyhands_llm::ToolDef;
 

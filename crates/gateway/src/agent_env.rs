@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use manyhands_agent::{
-    AgentSettings, AgentEnv, LocalTime, MindParts, Minds, Origin, ResetPolicy, SkillNote, ModelClient,
-    TurnLimits, ApprovalReply,
+    AgentEnv, AgentSettings, ApprovalReply, LocalTime, MindParts, Minds, ModelClient, Origin,
+    ResetPolicy, SkillNote, TurnLimits,
 };
 use manyhands_agent_services::{ModelRegistry, SpawnedAgents, local_time, skills};
 use manyhands_config::{Reset, ResetMode};
@@ -30,7 +30,11 @@ struct GatewayEnv {
 }
 
 /// Creates the gateway's agents.
-pub fn minds(gateway: &Arc<Gateway>, model_registry: Arc<ModelRegistry>, workspace: Workspace) -> Minds {
+pub fn minds(
+    gateway: &Arc<Gateway>,
+    model_registry: Arc<ModelRegistry>,
+    workspace: Workspace,
+) -> Minds {
     let house = GatewayEnv {
         gateway: Arc::downgrade(gateway),
         settings: gateway.settings.clone(),

@@ -212,9 +212,7 @@ impl Gateway {
         // The token first: a node that is only disconnected would reconnect at once.
         self.revoke_node_token(&record).await?;
         let disconnected = self.nodes.disconnect(&record.id, "its token was revoked");
-        self.note(caller, "node.revoke", id)
-            .await
-            ?;
+        self.note(caller, "node.revoke", id).await?;
         Ok(disconnected)
     }
 

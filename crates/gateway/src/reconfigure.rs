@@ -16,7 +16,10 @@ use crate::gateway::Gateway;
 
 /// The rules decisions are made from: the owner's and those of agents. A spawned agent is bound by
 /// the rules and the mode of the configured agent it descends from.
-pub fn rules(settings: &Settings, spawned_agents: &Arc<SpawnedAgents>) -> Result<Authorizer, String> {
+pub fn rules(
+    settings: &Settings,
+    spawned_agents: &Arc<SpawnedAgents>,
+) -> Result<Authorizer, String> {
     let own = settings.agents.iter();
     let own: BTreeMap<AgentId, AgentRules> = own
         .map(|(agent, said)| {

@@ -10,7 +10,11 @@ use crate::gateway::Gateway;
 
 impl Gateway {
     /// All skills of an agent. The caller needs the right to read workspace files.
-    async fn skills(&self, caller: &Caller, agent: &AgentId) -> Result<Vec<ResolvedSkill>, ToolError> {
+    async fn skills(
+        &self,
+        caller: &Caller,
+        agent: &AgentId,
+    ) -> Result<Vec<ResolvedSkill>, ToolError> {
         self.minds().agent(agent)?;
         if let Some(reads) = self.path.catalogue().resolve("gsv__ReadFile") {
             let spec = reads.spec();

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use manyhands_agent::{Input, Origin, SessionKey, TurnOutcome, fence};
 use manyhands_agent_services::job_delivery::DeliveryTarget;
 use manyhands_agent_services::{local_time, origin_of};
-use manyhands_agent_services::job_delivery::Target;
 use manyhands_config::Heartbeat;
 use manyhands_core::{AgentId, Caller, ErrorCode, Taint, Timestamp, ToolError};
 use manyhands_host::workspace::WorkspaceEntry;
@@ -19,8 +18,8 @@ use manyhands_wire::{CronRun, HeartbeatState};
 
 use super::desk::json;
 use super::job::{Job, blank, run_shown};
-use super::{Inner, JobScheduler};
 use super::run::{RunOutcome, cut};
+use super::{Inner, JobScheduler};
 
 /// The reply of an agent that has nothing to report.
 const NOTHING: &str = "HEARTBEAT_OK";

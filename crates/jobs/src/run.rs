@@ -6,7 +6,6 @@ use std::time::Duration;
 use manyhands_agent::{Input, Origin, SessionKey, TurnAnswer, TurnOutcome};
 use manyhands_agent_services::job_delivery::{DeliveryTarget, JobDelivery};
 use manyhands_agent_services::session_key;
-use manyhands_agent_services::job_delivery::{Delivered, Target};
 use manyhands_core::{CallRequest, ErrorCode, Timestamp, ToolError, contained};
 use manyhands_store::{JobKind, RunEnd, RunRecord, RunState, StoreError};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use manyhands_channels::{Channel, BotIdentity, discord, line, slack, telegram, whatsapp};
+use manyhands_channels::{BotIdentity, Channel, discord, line, slack, telegram, whatsapp};
 use manyhands_config::{ChannelAccount, ChannelMode, Settings};
 use manyhands_core::{Clock, ErrorCode, Ids, Secret, ToolError};
 use manyhands_guard::Egress;

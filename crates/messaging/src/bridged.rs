@@ -3,7 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use manyhands_channels::{Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Mention, Quoted};
+use manyhands_channels::{
+    Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Mention, Quoted,
+};
 use manyhands_core::{CallId, Caller, ChatRef, ErrorCode, PeerKind, Timestamp, ToolError};
 use manyhands_path::artifact_room;
 use manyhands_store::{Bucket, NewArtifact, StoreError};

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
-use manyhands_channels::{Channel, ChannelCapabilities, ConnectionStatus, OutgoingContent, OutgoingMessage, SendError};
+use manyhands_channels::{
+    Channel, ChannelCapabilities, ConnectionStatus, OutgoingContent, OutgoingMessage, SendError,
+};
 use manyhands_core::{ArtifactId, ChatLane, Timestamp, contained};
 use manyhands_store::{OutboxRow, OutboxState, SendEnd};
 use tokio::sync::mpsc;

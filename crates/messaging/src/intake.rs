@@ -12,8 +12,8 @@ use manyhands_core::{Caller, ChatRef, ErrorCode, Taint, ToolError, contained};
 use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
 
 use super::access::{Reception, reception};
-use super::{Chats, agent_for};
 use super::say::OutgoingText;
+use super::{Chats, agent_for};
 
 /// The most chats read ahead of those in progress.
 const AHEAD: usize = 512;
@@ -225,9 +225,7 @@ impl Chats {
         }
         let records = &self.0.records;
         let name = inbound.chat_name.as_deref();
-        records
-            .note_chat(place, name)
-            .await?;
+        records.note_chat(place, name).await?;
         // Best effort: under load some senders are recorded later, when they write again.
         let _ = self.0.seen.try_send(inbound.clone());
         // Rights are computed when the event is processed and not when it arrived, so a sender

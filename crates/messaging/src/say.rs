@@ -5,7 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use manyhands_channels::{Button, FileKind, OutgoingContent, OutgoingMessage, chunk};
 use manyhands_core::{AgentId, ArtifactId, CallId, ChatRef, ErrorCode, Timestamp, ToolError};
-use manyhands_store::{ArtifactQuota, Bucket, NewArtifact, NewOutbound, OutboxKey, OutboxRow, OutboxState};
+use manyhands_store::{
+    ArtifactQuota, Bucket, NewArtifact, NewOutbound, OutboxKey, OutboxRow, OutboxState,
+};
 
 use super::Chats;
 

@@ -5,7 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use manyhands_agent::{ChatEvent, EventPosition, Lagged, Minds, ParsedMessage, SessionKey, StoredMessage, Subscription, TurnEvent};
+use manyhands_agent::{
+    ChatEvent, EventPosition, Lagged, Minds, ParsedMessage, SessionKey, StoredMessage,
+    Subscription, TurnEvent,
+};
 use manyhands_core::{Caller, ToolError};
 use manyhands_gateway::{Admitted, Gateway, origin};
 use manyhands_wire::{
@@ -17,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::access::{SessionScope, key};
-use super::sessions::{chat_messages, directives, used};
+use super::sessions::{chat_messages, chat_usage, directives};
 use super::shape::shape;
 
 /// Free slots in a client's queue below which deltas are merged instead of queued.
@@ -557,11 +560,13 @@ mod tests {
 
     #[test]
     fn deltas_of_two_runs_are_not_mixed() {
-        let delta =
-            |run: &str, text: &str| match wire_event(&event(run, TurnEvent::Delta(text.to_owned()))) {
-                Some(WireEvent::Chat(payload)) => *payload,
-                _ => panic!("no delta"),
-            };
+        let delta = |run: &str, text: &str| match wire_event(&event(
+            run,
+            TurnEvent::Delta(text.to_owned()),
+        )) {
+            Some(WireEvent::Chat(payload)) => *payload,
+            _ => panic!("no delta"),
+        };
         assert_eq!(join(delta("r", "a"), delta("r", "b")).text.unwrap(), "ab");
         assert_eq!(join(delta("r", "a"), delta("s", "b")).text.unwrap(), "b");
     }

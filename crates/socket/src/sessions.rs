@@ -20,7 +20,6 @@ use manyhands_wire::{
 use serde_json::Value;
 
 use super::access::{SessionScope, key};
-use super::chat::{SessionScope, chat_usage};
 use super::shape::shape;
 
 /// Most sessions in one list.

@@ -96,7 +96,7 @@ impl BuiltinTools {
             scripts: &self.scripts,
             settings,
         };
-        let gateway = gateway::tools(&ground);
+        let gateway = gateway::tools(&deps);
         let mut catalogue = Catalogue::default();
         for name in switched_off(switches) {
             catalogue.disable(name);
@@ -105,7 +105,7 @@ impl BuiltinTools {
             catalogue.add(tool).expect("built-in tool names are unique");
         }
         catalogue
-            .add_forwarder(gateway::forwarder(&ground))
+            .add_forwarder(gateway::forwarder(&deps))
             .expect("built-in tools have names of their own");
         catalogue
     }

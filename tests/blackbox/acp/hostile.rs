@@ -96,7 +96,10 @@ fn all_gone(pids: &[String]) {
 fn silence_ends_with_its_time_and_all_it_started_goes() {
     let gateway = gateway("");
     let said = error(&give(&gateway, "brief", "silence"));
-    assert!(said.contains("it exceeded its limit of 3 seconds"), "{said}");
+    assert!(
+        said.contains("it exceeded its limit of 3 seconds"),
+        "{said}"
+    );
     assert!(
         workspace(&gateway).join("cancelled").exists(),
         "it was told"

@@ -298,10 +298,7 @@ async fn only_the_owner_answers_what_waits_and_names_it() {
     Fixture::done(fixture.command("/deny a5 use the test server").await);
     let decided = fixture.env.decided.lock().unwrap().clone();
     let expected = [
-        (
-            "a1".to_owned(),
-            ApprovalReply::Approve(ApprovalScope::Once),
-        ),
+        ("a1".to_owned(), ApprovalReply::Approve(ApprovalScope::Once)),
         ("a2".to_owned(), ApprovalReply::Deny(None)),
         (
             "a3".to_owned(),

@@ -12,8 +12,8 @@ use manyhands_core::{
     Outcome, Timestamp, ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Cost, Delta, Message, ModelError, Reply, ReplyBlock, ModelRequest, StopReason, ToolCall,
-    Usage,
+    Arguments, Cost, Delta, Message, ModelError, ModelRequest, Reply, ReplyBlock, StopReason,
+    ToolCall, Usage,
 };
 use manyhands_store::{Store, TurnState};
 use serde_json::json;

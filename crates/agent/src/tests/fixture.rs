@@ -9,10 +9,10 @@ use manyhands_core::{
     ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, ModelRequest, StopReason,
-    ToolCall, Usage,
+    Arguments, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
+    StopReason, ToolCall, Usage,
 };
-use manyhands_store::{TranscriptEntry, Store};
+use manyhands_store::{Store, TranscriptEntry};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;

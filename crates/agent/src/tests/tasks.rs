@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use manyhands_core::{CallContext, CallRequest, Caller, ErrorCode, Pattern, Taint};
-use manyhands_llm::{OutputSchema, ModelRequest};
+use manyhands_llm::{ModelRequest, OutputSchema};
 use manyhands_store::TurnState;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

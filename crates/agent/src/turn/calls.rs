@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::future::join_all;
 use manyhands_core::{CallId, CallRequest, Effects, ErrorCode, Progress, Reach, ToolError};
 use manyhands_llm::{Arguments, Message, StopReason, ToolCall, ToolResult};
-use manyhands_store::{SessionChange, CallRecord, CallState, TurnState};
+use manyhands_store::{CallRecord, CallState, SessionChange, TurnState};
 use serde_json::Value;
 
 use super::witness::CallWitness;

@@ -1,10 +1,10 @@
 //! One reply of a model.
 
 use manyhands_llm::{
-    BillingContext, Delta, ErrorKind, ModelError, OutputSchema, Reply, ModelRequest, StopReason, SystemPart,
-    ToolChoice, ToolDef,
+    BillingContext, Delta, ErrorKind, ModelError, ModelRequest, OutputSchema, Reply, StopReason,
+    SystemPart, ToolChoice, ToolDef,
 };
-use manyhands_store::{SessionChange, CallRecord, CallState, TurnState};
+use manyhands_store::{CallRecord, CallState, SessionChange, TurnState};
 
 use super::{FinalAnswer, Halt, Turn};
 use crate::client::ClientTool;

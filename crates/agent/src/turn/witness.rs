@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use manyhands_core::{AgentId, ApprovalId, ErrorCode, Question, ToolError, Witness};
-use manyhands_store::{SessionChange, CallState, TurnState};
+use manyhands_core::{AgentId, ApprovalId, Question, ToolError, Witness};
+use manyhands_store::{CallState, SessionChange, TurnState};
 use serde_json::Value;
 
 use crate::event::TurnEvent;

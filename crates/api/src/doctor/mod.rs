@@ -120,10 +120,7 @@ mod tests {
                     "2 messages were not delivered, 3 may not have been",
                     State::Look
                 ),
-                (
-                    "2 incoming messages could not be processed",
-                    State::Look
-                ),
+                ("2 incoming messages could not be processed", State::Look),
             ]
         );
     }

@@ -8,7 +8,9 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path as UrlPath, Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode};
-use manyhands_core::{AgentId, CallId, CallRequest, CatalogueEntry, ErrorCode, Invoke as _, ToolError};
+use manyhands_core::{
+    AgentId, CallId, CallRequest, CatalogueEntry, ErrorCode, Invoke as _, ToolError,
+};
 use manyhands_gateway::Gateway;
 use manyhands_gateway::listing::{self, Surface, ToolList};
 use manyhands_http_common::{Answer, Authenticated, Refusal, answer, respond};

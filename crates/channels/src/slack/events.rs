@@ -178,7 +178,12 @@ impl Slack {
     }
 
     /// A chat. Slack does not always report its kind.
-    pub(super) fn place(&self, chat: &str, kind: Option<PeerKind>, thread: Option<&str>) -> ChatRef {
+    pub(super) fn place(
+        &self,
+        chat: &str,
+        kind: Option<PeerKind>,
+        thread: Option<&str>,
+    ) -> ChatRef {
         // Slack's id prefixes are a convention, so the event's own type comes first.
         let guess = match chat.as_bytes().first() {
             Some(b'D') => PeerKind::Dm,

@@ -139,7 +139,12 @@ pub struct Streams {
 }
 
 /// Stores truncated output as artifacts.
-pub async fn keep(host: &Host, stdout: StreamOutput, stderr: StreamOutput, context: &CallContext) -> Streams {
+pub async fn keep(
+    host: &Host,
+    stdout: StreamOutput,
+    stderr: StreamOutput,
+    context: &CallContext,
+) -> Streams {
     let mut streams = Streams {
         stdout,
         stderr,

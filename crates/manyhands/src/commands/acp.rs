@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::{join_all, try_join_all};
-use manyhands_acp::{AgentBackend, ApprovalAnswer, McpProgram, SessionPage, SessionSummary, SlashCommand, TurnEvent, TurnOutcome, serve};
+use manyhands_acp::{
+    AgentBackend, ApprovalAnswer, McpProgram, SessionPage, SessionSummary, SlashCommand, TurnEvent,
+    TurnOutcome, serve,
+};
 use manyhands_agent::slash_commands;
 use manyhands_core::{AgentId, Envelope, ErrorCode, Timestamp, ToolError};
 use manyhands_guard::Supervisor;

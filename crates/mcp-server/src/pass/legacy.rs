@@ -261,7 +261,9 @@ pub(super) async fn listen(
                     news = server_events.next() => news?,
                 };
                 let message = match news {
-                    ServerNotification::Tools => notification("notifications/tools/list_changed", Value::Null),
+                    ServerNotification::Tools => {
+                        notification("notifications/tools/list_changed", Value::Null)
+                    }
                     ServerNotification::Prompts => {
                         notification("notifications/prompts/list_changed", Value::Null)
                     }
@@ -274,7 +276,9 @@ pub(super) async fn listen(
                     ServerNotification::Log(params) => {
                         notification("notifications/message", Value::Object(params))
                     }
-                    ServerNotification::Updated { .. } | ServerNotification::Other { .. } => continue,
+                    ServerNotification::Updated { .. } | ServerNotification::Other { .. } => {
+                        continue;
+                    }
                 };
                 return Some((message, (server_events, session)));
             }

@@ -1,6 +1,6 @@
 //! Choosing the chat for a message to a contact.
 
-use manyhands_core::{PeerKind, ChatRef};
+use manyhands_core::{ChatRef, PeerKind};
 
 use super::profile::Profile;
 use crate::reference_id::is_chat_number;

@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use manyhands_core::{ErrorCode, Timestamp, ToolError};
-use manyhands_llm::{Message, OutputSchema, ModelRequest, Sampling, SystemPart, ToolChoice};
+use manyhands_llm::{Message, ModelRequest, OutputSchema, Sampling, SystemPart, ToolChoice};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -14,8 +14,8 @@ use manyhands_core::{
 };
 use manyhands_discovery::{Index, IndexEntry, ItemKind, Query, SearchOutcome};
 use manyhands_federation::servers::Servers;
-use manyhands_host::{LiveSettings, Resources};
 use manyhands_host::workspace::Workspace;
+use manyhands_host::{LiveSettings, Resources};
 use manyhands_node_registry::Nodes;
 use manyhands_path::Path;
 use tokio::time::Instant;
@@ -122,12 +122,16 @@ impl Finder {
     }
 
     /// Finds what matches and what the caller may see.
-    pub async fn find(self: &Arc<Self>, request: FindRequest<'_>) -> Result<SearchOutcome, ToolError> {
+    pub async fn find(
+        self: &Arc<Self>,
+        request: FindRequest<'_>,
+    ) -> Result<SearchOutcome, ToolError> {
         let catalogue = self.catalogue();
         let (agent, caller) = (request.agent, request.caller);
         // Gathered before the blocking task, since it cannot await.
         let skills = self.skills(agent, request.refresh).await;
-        let accounts: Vec<IndexEntry> = entries::accounts(&self.parts.servers.accounts().of_agent(agent));
+        let accounts: Vec<IndexEntry> =
+            entries::accounts(&self.parts.servers.accounts().of_agent(agent));
         let resources: Vec<IndexEntry> = entries::resources(&self.parts.resources.of(agent).await?);
         let mut allowed: BTreeSet<String> = BTreeSet::new();
         let known = accounts.iter().chain(&resources);

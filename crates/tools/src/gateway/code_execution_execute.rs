@@ -14,7 +14,7 @@ use manyhands_federation::servers::{Servers, address, wrapped};
 use manyhands_host::artifacts::{ArtifactReader, ArtifactStore};
 use manyhands_path::Path;
 use manyhands_script::{
-    HostRequest, Fault, FaultKind, Host, Level, Limits, LogLine, Pool, Report, Run, HostError,
+    Fault, FaultKind, Host, HostError, HostRequest, Level, Limits, LogLine, Pool, Report, Run,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -367,7 +367,10 @@ impl ScriptHost {
         };
         let wanted = self.connections.get(&service).map(String::as_str);
         // An impossible selection is rejected by the call itself.
-        if let Ok(Some(choice)) = servers.accounts().choose(&service, &self.context.agent, wanted) {
+        if let Ok(Some(choice)) = servers
+            .accounts()
+            .choose(&service, &self.context.agent, wanted)
+        {
             let used = UsedConnection {
                 service,
                 pcid: choice.id.to_string(),

@@ -8,8 +8,10 @@ use manyhands_core::{
     CallContext, Effects, ErrorCode, Outcome, Role, ToolError, ToolSpec, TypedTool,
 };
 use manyhands_hands::documents::may_be_document;
+use manyhands_host::artifacts::reading::{
+    self, Indices, JsonAsk, LineRange, SearchPattern, TextPart, TextRange, TextSource,
+};
 use manyhands_host::artifacts::{ArtifactReader, ArtifactStore};
-use manyhands_host::artifacts::reading::{self, Indices, JsonAsk, LineRange, SearchPattern, TextPart, TextRange, TextSource};
 use manyhands_llm::{BillingContext, Message, ModelRequest, SystemPart};
 use manyhands_store::ArtifactRecord;
 use schemars::JsonSchema;

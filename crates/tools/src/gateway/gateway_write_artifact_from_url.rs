@@ -12,7 +12,9 @@ use manyhands_guard::{
     EgressError, HeaderMap, HeaderName, HeaderValue, RedactStream, Redactor, Response,
 };
 use manyhands_host::Resources;
-use manyhands_host::artifacts::{ArtifactReader, ArtifactStore, KeptFile, check_name, mime_by_name};
+use manyhands_host::artifacts::{
+    ArtifactReader, ArtifactStore, KeptFile, check_name, mime_by_name,
+};
 use manyhands_host::web::Web;
 use manyhands_store::StoreError;
 use schemars::JsonSchema;

@@ -45,18 +45,24 @@ pub struct GatewayDeps<'a> {
 pub fn tools(deps: &GatewayDeps<'_>) -> Vec<Arc<dyn Tool>> {
     let artifacts = || deps.artifacts.clone();
     let mut tools: Vec<Arc<dyn Tool>> = vec![
-        Arc::new(Typed::new(gateway_write_artifact::WriteArtifact(artifacts()))),
-        Arc::new(Typed::new(gateway_write_artifact_from_url::WriteArtifactFromUrl {
-            artifacts: artifacts(),
-            web: deps.web.clone(),
-            resources: deps.resources.clone(),
-        })),
+        Arc::new(Typed::new(gateway_write_artifact::WriteArtifact(
+            artifacts(),
+        ))),
+        Arc::new(Typed::new(
+            gateway_write_artifact_from_url::WriteArtifactFromUrl {
+                artifacts: artifacts(),
+                web: deps.web.clone(),
+                resources: deps.resources.clone(),
+            },
+        )),
         Arc::new(Typed::new(gateway_read_artifact::ReadArtifact {
             artifacts: artifacts(),
             model_registry: deps.model_registry.clone(),
             places: Arc::new(Semaphore::new(JSON_READERS)),
         })),
-        Arc::new(Typed::new(gateway_list_artifacts::ListArtifacts(artifacts()))),
+        Arc::new(Typed::new(gateway_list_artifacts::ListArtifacts(
+            artifacts(),
+        ))),
         Arc::new(Typed::new(gateway_list_workspace::ListWorkspace {
             resources: deps.resources.clone(),
             connections: deps.connections.clone(),
@@ -68,15 +74,17 @@ pub fn tools(deps: &GatewayDeps<'_>) -> Vec<Arc<dyn Tool>> {
         model_registry: deps.model_registry.clone(),
         settings: deps.settings.clone(),
     })));
-    tools.push(Arc::new(Typed::new(capability_details::Details { finder: finder() })));
+    tools.push(Arc::new(Typed::new(capability_details::Details {
+        finder: finder(),
+    })));
     tools.push(Arc::new(code_execution_execute::Execute::new(deps.scripts)));
     tools.extend(resources::tools(deps.resources));
     tools
 }
 
 /// The tool that forwards calls to the tools of any server.
-pub fn forwarder(ground: &Ground<'_>) -> Arc<dyn Forwarder> {
-    Arc::new(gateway_invoke::Invoke::new(ground.finder.servers()))
+pub fn forwarder(deps: &GatewayDeps<'_>) -> Arc<dyn Forwarder> {
+    Arc::new(gateway_invoke::Invoke::new(deps.finder.servers()))
 }
 
 fn spec(name: &str) -> ToolSpec {

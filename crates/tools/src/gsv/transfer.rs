@@ -155,7 +155,12 @@ impl Transfer {
     }
 
     /// The call that reading or writing one endpoint implies.
-    fn implied(&self, end: &TransferEnd, direction: Direction, catalogue: &Catalogue) -> Option<Implied> {
+    fn implied(
+        &self,
+        end: &TransferEnd,
+        direction: Direction,
+        catalogue: &Catalogue,
+    ) -> Option<Implied> {
         let (names, path): (Vec<String>, &str) = match (end, direction) {
             (TransferEnd::Workspace { path }, Direction::Reading) => {
                 (vec!["gsv__ReadFile".to_owned()], path)

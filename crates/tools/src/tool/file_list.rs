@@ -26,7 +26,7 @@ pub struct Output {
     /// The absolute path of the directory.
     path: String,
     /// Its entries.
-    entries: Vec<ListedEntry>,
+    entries: Vec<FileListing>,
     /// Present if there are more entries than listed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
@@ -42,7 +42,7 @@ pub struct Output {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct ListedEntry {
+struct FileListing {
     /// Name; with `recursive` the path from the directory.
     name: String,
     /// Type.
@@ -65,7 +65,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl From<ListedEntry> for ListedEntry {
+impl From<ListedEntry> for FileListing {
     fn from(entry: ListedEntry) -> Self {
         Self {
             name: entry.name,
@@ -109,7 +109,7 @@ impl TypedTool for FileList {
                 .map_err(|e| jail_failure(&e, &path))?;
             Outcome::of(&Output {
                 path,
-                entries: listing.entries.into_iter().map(ListedEntry::from).collect(),
+                entries: listing.entries.into_iter().map(FileListing::from).collect(),
                 truncated: listing.truncated,
                 total: listing.truncated.then_some(listing.total.min(MAX_COUNTED)),
                 total_is_minimum: listing.total > MAX_COUNTED,

@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_acp::{AgentEvent, AgentHost, CommandLine, ExitStatus, Permission, PermissionRequest, Terminal, TerminalOutput};
+use manyhands_acp::{
+    AgentEvent, AgentHost, CommandLine, ExitStatus, Permission, PermissionRequest, Terminal,
+    TerminalOutput,
+};
 use manyhands_agent::TurnEvent;
 use manyhands_config::{AcpAgent, AcpPermissions};
 use manyhands_core::{

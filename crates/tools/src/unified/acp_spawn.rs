@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use manyhands_acp::{AcpError, Bounds, HostCapabilities, SessionOptions, Reply, Session, drive};
+use manyhands_acp::{AcpError, Bounds, HostCapabilities, Reply, Session, SessionOptions, drive};
 use manyhands_agent::SessionKey;
 use manyhands_config::{AcpAgent, Confinement};
 use manyhands_core::{

@@ -8,6 +8,7 @@ use manyhands_core::{
     CallContext, Clock, Effects, ErrorCode, Group, Outcome, Problem, Timestamp, ToolError,
     ToolSpec, TypedTool,
 };
+use manyhands_host::machine::blocking;
 use manyhands_llm::ModelRequest;
 use manyhands_people::contacts::{ContactSnapshot, Sighting};
 use manyhands_people::todo::{
@@ -16,7 +17,6 @@ use manyhands_people::todo::{
     ensure_available, find, is_chat_id, items_to_keep, match_item, one_line, resolve, same,
     speaks_of_self, with_references, without_references,
 };
-use manyhands_host::machine::blocking;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -558,7 +558,12 @@ impl TodoModel for CallingModel<'_> {
     }
 }
 
-fn output(action: TodoAction, change: TodoChange, changed: Changed, worded: ResolvedText) -> Output {
+fn output(
+    action: TodoAction,
+    change: TodoChange,
+    changed: Changed,
+    worded: ResolvedText,
+) -> Output {
     Output {
         ok: true,
         action,

@@ -12,7 +12,7 @@ use manyhands_core::{
     Ids, Invoke, Outcome, SeededEntropy, Timestamp, ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Block, Cost, Delta, ErrorKind, Message, ModelError, Reply, ReplyBlock, ModelRequest,
+    Arguments, Block, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
     StopReason, ToolCall, ToolChoice, Usage,
 };
 use serde_json::json;

@@ -70,16 +70,14 @@ impl TypedTool for KnowledgeSearch {
             .store
             .search(found.id, &params.query, params.limit.unwrap_or(5))
             .await;
-        let passages = passages?
-            .into_iter()
-            .map(|one| Passage {
-                document_id: one.document,
-                title: one.title,
-                source: one.source,
-                passage: one.place,
-                text: one.text,
-                score: one.score,
-            });
+        let passages = passages?.into_iter().map(|one| Passage {
+            document_id: one.document,
+            title: one.title,
+            source: one.source,
+            passage: one.place,
+            text: one.text,
+            score: one.score,
+        });
         Outcome::of(&Output {
             passages: passages.collect(),
         })
