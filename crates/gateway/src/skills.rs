@@ -12,6 +12,7 @@ impl Gateway {
     /// All skills of an agent. The caller needs the right to read workspace files.
     async fn skills(&self, caller: &Caller, agent: &AgentId) -> Result<Vec<Seen>, ToolError> {
         self.minds().agent(agent)?;
+        // Skills are workspace files, so listing them needs the right to read files.
         if let Some(reads) = self.path.catalogue().resolve("gsv__ReadFile") {
             let spec = reads.spec();
             let question = Question::available(caller, agent, spec);
@@ -73,6 +74,7 @@ impl Gateway {
         let said = keys
             .iter()
             .find(|key| settings.skills.entries.contains_key(**key));
+        // A key is written between quotes in TOML.
         let can_be_written = |key: &&String| !key.contains('"') && !key.contains(char::is_control);
         let key = match said {
             Some(key) => *key,

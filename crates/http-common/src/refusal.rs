@@ -90,6 +90,7 @@ impl From<StoreError> for Refusal {
             }
             StoreError::Invalid { .. } => ErrorCode::InvalidArguments,
             StoreError::Busy | StoreError::Closed => ErrorCode::Unavailable,
+            // Other store errors are not the caller's fault.
             _ => ErrorCode::Internal,
         };
         Self(ToolError::new(code, error.to_string()))
