@@ -42,6 +42,7 @@ impl Gateway {
             }
             _ => {}
         }
+        // The rule is already in place: if this fails, the owner can decide again.
         let decided = approvals.decide(id, decision, message, &caller.name).await;
         let record = decided?;
         let what = match decision {
@@ -68,6 +69,7 @@ impl Gateway {
                 let message = "no rule was proposed for this request";
                 ToolError::parameter("scope", message).hint("approve it once")
             })?;
+        // `policy.rules.3` or `agents.NAME.policy.rules.3`; defaults have no position.
         let (list, at) = match asked.rule.rsplit_once('.') {
             Some((list, at)) if list.ends_with("rules") => (list, at.parse::<usize>().ok()),
             _ => ("policy.rules", None),
@@ -82,6 +84,7 @@ impl Gateway {
             }
             None => settings.policy.rules.clone(),
         };
+        // The rules may have changed since the request, so the position is clamped.
         let at = at.unwrap_or(rules.len()).min(rules.len());
         rules.insert(at, proposal);
         let rules = rules.iter().map(serde_json::to_value);

@@ -71,6 +71,7 @@ impl Gateway {
                 kept.push((name, Some(Secret::new(value))));
             }
         }
+        // Stored before the test: from here on the redactor keeps them out of errors.
         let before = self.exchange_secrets(kept).await?;
         let me = match self.chats().try_account(channel, account, &own).await {
             Ok(me) => me,

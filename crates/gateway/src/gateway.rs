@@ -217,6 +217,7 @@ impl Gateway {
     }
 
     async fn revoke_node_token(&self, record: &NodeRecord) -> Result<(), ToolError> {
+        // A node may have several tokens left over from earlier enrolments.
         for token in self.auth.of_node(record) {
             let revoked = self.auth.revoke(token).await;
             revoked?;
@@ -267,6 +268,7 @@ impl Gateway {
 
     /// Stops accepting calls and lets running ones finish within the grace period.
     pub async fn drain(&self) {
+        // Parked before cancelling: a call that arrives now is rejected, not interrupted.
         self.path.park();
         self.stopping.cancel();
         let grace = Duration::from_secs(self.settings.current().limits.shutdown_seconds.into());
@@ -285,6 +287,7 @@ impl Gateway {
         self.cron().rest().await;
         self.chats().rest().await;
         self.servers.stop().await;
+        // Both flushes run even if the first fails; the store is closed in any case.
         let flushed = self.auth.flush().await.and(self.nodes.flush().await);
         self.store.close().await.and(flushed)
     }

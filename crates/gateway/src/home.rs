@@ -23,6 +23,7 @@ pub async fn owner_token(
     let file = home.join(OWNER_TOKEN_FILE);
     if !file.exists() {
         let (_, text) = auth.create(owner()).await?;
+        // Created with mode 0600 from the start, so there is no moment in which others can read it.
         create_private(&file, format!("{}\n", text.expose()).as_bytes())?;
         return Ok(text);
     }

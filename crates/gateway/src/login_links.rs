@@ -30,6 +30,7 @@ impl LoginLinks {
     /// Redeems a code; returns whether it was valid.
     pub(crate) fn take(&self, code: &str, now: i64) -> bool {
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Removed whether or not it expired: a code is never valid twice.
         let until = links.remove(&<[u8; 32]>::from(Sha256::digest(code)));
         until.is_some_and(|until| until > now)
     }

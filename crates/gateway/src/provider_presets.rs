@@ -223,6 +223,7 @@ impl Gateway {
             .await?;
         let mut gone = false;
         if let Ok(Some(key)) = heard.try_recv() {
+            // The key may also be used by transcription or another provider.
             let elsewhere = mentions(&json!(settings), &key);
             if !elsewhere {
                 let removed = self.store.vault().remove(&name).await;
@@ -243,6 +244,7 @@ impl Gateway {
     ) -> Result<Settings, ToolError> {
         let (file, home) = (self.config.clone(), self.home().to_owned());
         let spawned_agents = self.post().spawned_agents.clone();
+        // Reading, deciding and writing happen under the file's lock.
         let written = tokio::task::spawn_blocking(move || {
             file.amend(|settings| {
                 let broken = |why: String| {

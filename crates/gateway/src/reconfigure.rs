@@ -88,6 +88,7 @@ impl Gateway {
             .await
             .map_err(|e| ToolError::internal(e.to_string()))?
             .map_err(|e| config_refusal(&e))?;
+        // Applied immediately rather than by the file watcher, so that the caller sees the effect.
         let changes = self.take_over(settings)?;
         self.note(caller, "config.set", path).await?;
         Ok(changes.needs_restart)
@@ -140,6 +141,7 @@ impl Gateway {
                 .any(|part| key.starts_with(part))
         };
         if changes.keys.iter().any(of_chats) {
+            // In the background: reconnecting accounts may take long, and callers wait for this.
             let chats = self.chats().clone();
             tokio::spawn(async move { chats.take_over().await });
         }

@@ -16,6 +16,7 @@ impl Gateway {
         agent: &AgentId,
     ) -> Result<Vec<ResolvedSkill>, ToolError> {
         self.minds().agent(agent)?;
+        // Skills are workspace files, so listing them needs the right to read files.
         if let Some(reads) = self.path.catalogue().resolve("gsv__ReadFile") {
             let spec = reads.spec();
             let question = Question::available(caller, agent, spec);
@@ -77,6 +78,7 @@ impl Gateway {
         let said = keys
             .iter()
             .find(|key| settings.skills.entries.contains_key(**key));
+        // A key is written between quotes in TOML.
         let can_be_written = |key: &&String| !key.contains('"') && !key.contains(char::is_control);
         let key = match said {
             Some(key) => *key,

@@ -91,6 +91,7 @@ pub fn client(parts: &Parts, gateway: &Gateway) -> Result<IpAddr, ToolError> {
         .map(|info| info.0.ip())
         .ok_or_else(|| ToolError::internal("the peer's address is unknown"))?;
     let settings = gateway.settings.current();
+    // Forwarded headers count only from configured proxies: anybody can send them.
     let proxies = TrustedProxies::new(&settings.trusted_proxies);
     Ok(proxies.client(connection, &parts.headers))
 }

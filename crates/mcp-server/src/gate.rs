@@ -91,6 +91,7 @@ async fn older(
         RpcMessage::Request { id, .. } => id.clone(),
         _ => Value::Null,
     };
+    // Checked before the transport sees the message, which knows nothing of sessions.
     let session = match sessions.session_of(token, headers) {
         Ok(session) => session,
         Err(fault) => return fault.respond(&asked),

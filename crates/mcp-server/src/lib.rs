@@ -459,6 +459,7 @@ fn service(feed: &Arc<ChangeFeed>) -> gate::Service {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
+        // Host and Origin are checked for all routes already.
         .disable_allowed_hosts()
         .with_max_request_body_bytes(limit);
     let feed = feed.clone();

@@ -83,6 +83,7 @@ impl SignedSessions {
     fn sign(&self, token: TokenId, random: &[u8]) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&*self.key).expect("any length of key fits");
         mac.update(random);
+        // Binds the id to the token: it is useless to anybody else.
         mac.update(token.to_string().as_bytes());
         mac
     }
@@ -100,6 +101,7 @@ impl SignedSessions {
             return false;
         };
         let (random, signature) = bytes.split_at(RANDOM);
+        // `verify_slice` compares in constant time.
         let genuine = self.sign(token, random).verify_slice(signature).is_ok();
         genuine && !self.table().ended.iter().any(|ended| ended == id)
     }

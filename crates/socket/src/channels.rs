@@ -78,6 +78,7 @@ async fn pair(
         who: &params.sender_id,
     };
     let chats = gateway.chats();
+    // Audited after the change, since a rejected request changes nothing.
     let done = match method {
         Method::PairApprove => chats.approve(pair, params.owner.unwrap_or(false)).await,
         _ => chats.reject(pair).await,
@@ -137,6 +138,7 @@ async fn account(
                 .logout_channel(&admitted.caller, channel, account)
                 .await
         }
+        // `channel.status` changes nothing but must reject unknown accounts.
         _ => chats.must_exist(channel, account),
     };
     done.map_err(shape)?;

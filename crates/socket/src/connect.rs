@@ -67,6 +67,7 @@ pub(super) async fn admit(
         ));
     }
     let shown = params.auth.as_ref().and_then(|auth| auth.token.clone());
+    // The frame's token wins: browsers cannot set headers on a WebSocket, and a proxy may add one.
     let shown = shown.or(token);
     let refused = |error| (Some(request.id.clone()), shape(error));
     let admitted = gateway

@@ -123,6 +123,7 @@ pub(super) async fn answer(
             let params: WorkspaceWriteParams = parse(params)?;
             let version = workspace::version(&params.content);
             let arguments = json!({ "path": params.path, "content": params.content });
+            // The version check happens inside the call, atomically with the write.
             let mut request = calls.request("gsv__WriteFile", arguments, params.agent_id)?;
             request.if_version = params.if_version.map(Into::into);
             let mut written = calls.invoke(request).await?.value;

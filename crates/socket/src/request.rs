@@ -55,6 +55,7 @@ impl SessionCall {
         let arguments = serde_json::json!(args.unwrap_or_default());
         let mut request = CallRequest::new(&tool, arguments.clone(), admitted.caller.clone());
         let id = gateway.ids.next::<CallId>();
+        // Known before the call starts, so that both events carry the audit id.
         request.id = Some(id);
         request.agent = self.key.agent().clone();
         let tell = |what| gateway.minds().tell(&self.key, &call_id, what);
@@ -64,6 +65,7 @@ impl SessionCall {
             arguments,
             call: Some(id),
         });
+        // Measured here, so that waiting for an approval counts.
         let began = Instant::now();
         let result = gateway.invoke(admitted, request).await;
         let shown = match &result {

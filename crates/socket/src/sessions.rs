@@ -159,6 +159,7 @@ impl SessionMethods<'_> {
         let key = key(self.admitted, &params.session_key)?;
         let minds = self.gateway.minds();
         let change = SettingsChange::read(params).map_err(shape)?;
+        // These two decide what the owner pays for and what the model is told.
         let costs = change.model.is_some() || change.system_prompt.is_some();
         if costs && !self.admitted.caller.is_owner() {
             let message = "only the owner may set the model and the system prompt";
@@ -167,6 +168,7 @@ impl SessionMethods<'_> {
         if let Some(Some(model)) = &change.model {
             minds.knows(model).map_err(shape)?;
         }
+        // Created if missing, so that a session can be configured before its first message.
         minds.open(&key).await.map_err(shape)?;
         let changed = minds.patch(&key, |settings, label| change.apply(settings, label));
         let session = changed.await.map_err(shape)?;

@@ -104,6 +104,7 @@ impl Upgrade {
         F: Future<Output = ()> + Send,
     {
         let on_upgrade = self.on_upgrade;
+        // The upgrade completes only after the 101 response is sent, so it cannot be awaited here.
         tokio::spawn(async move {
             if let Ok(upgraded) = on_upgrade.await {
                 serve(Socket::new(upgraded, limit).await).await;
@@ -209,6 +210,7 @@ async fn write(
 ) -> SplitSink<WebSocketStream<Io>, Message> {
     loop {
         let message = tokio::select! {
+            // Biased: control messages must not wait behind file chunks.
             biased;
             () = stop.cancelled() => break,
             word = words.recv() => word,

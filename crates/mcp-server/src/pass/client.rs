@@ -129,6 +129,7 @@ impl ServerClient {
         };
         let offer = self.server.offer();
         let Some(offered) = offer.tools.get(&name) else {
+            // Bounded: the name is the client's and ends up in logs.
             let shown: String = name.chars().take(100).collect();
             return Err(Fault::new(INVALID_PARAMS, format!("Unknown tool: {shown}")));
         };
@@ -170,6 +171,7 @@ impl ServerClient {
     ) -> Result<Value, Fault> {
         let service = self.server.service();
         let agent = AgentId::main();
+        // Methods other than tool calls are authorized by a pseudo tool per server and method.
         let access = self.server.access(method);
         let question = Question::available(&self.admitted.caller, &agent, &access);
         let verdict = self.gateway.path.authorize(question);
@@ -213,6 +215,7 @@ impl ServerClient {
             .request(method, params, account, Some(&answers), hooks)
             .await;
         let mut result = done.map_err(fault)?;
+        // Tool results are redacted by the path; these do not pass through it.
         self.gateway.redact(&mut result);
         Ok(result)
     }

@@ -138,6 +138,7 @@ async fn initialize(
         return wrong("clientInfo: must be an object with name and version");
     }
     let capabilities = capabilities.clone();
+    // Contacted first: no session is created for a server that does not respond.
     let peer = client.server.peer(true).await.map_err(fault)?;
     let session = pass
         .sessions

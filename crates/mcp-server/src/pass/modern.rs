@@ -129,6 +129,7 @@ fn check(
     let tool = name
         .and_then(|name| offer.tools.get(name))
         .map(|tool| &tool.definition);
+    // Tools may map parameters to headers, so their definition is needed.
     let wanted = expected(method, params, tool);
     for (name, value) in &wanted {
         let sent = headers.get(name).and_then(decoded);
@@ -410,6 +411,7 @@ impl Drop for ResourceFollower {
         if uris.is_empty() {
             return;
         }
+        // Drop cannot await, so the server is told in the background.
         tokio::spawn(async move {
             for uri in uris {
                 server.unsubscribe(&uri, false).await;

@@ -59,6 +59,7 @@ impl LegacySession {
     pub(super) fn ask(&self, question: Question) -> (u64, String, Value) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut asked = self.asked.lock().expect("no panic while held");
+        // Questions whose server gave up would otherwise accumulate.
         asked.retain(|_, reply| !reply.is_closed());
         asked.insert(id, question.reply);
         (id, question.method, question.params)
@@ -83,6 +84,7 @@ impl LegacySession {
             );
             return Err(ToolError::new(ErrorCode::RateLimited, message));
         }
+        // A child token: ending the session cancels all its requests.
         let cancel = self.over.child_token();
         running.insert(id.to_string(), cancel.clone());
         Ok(cancel)

@@ -236,6 +236,7 @@ impl ClientSink {
         };
         let asked = self.out.send(ClientMessage::Question(question)).await;
         asked.map_err(|_| gone())?;
+        // Time a person needs to answer does not count against the call's deadline.
         let _thinking = OpenQuestion::about(&self.thought);
         match timeout(OPEN, answer).await {
             Ok(Ok(Ok(result))) => Ok(result),
@@ -279,6 +280,7 @@ impl Answers for SinkAnswers {
     }
 
     async fn answer(&self, method: &str, params: Value) -> Result<Value, ToolError> {
+        // Servers do not say which request a question belongs to, so the newest gets it.
         let newest = self.0.line.as_ref().and_then(|(_, active)| active.newest());
         newest.as_ref().unwrap_or(&self.0).ask(method, params).await
     }

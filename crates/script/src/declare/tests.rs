@@ -241,9 +241,9 @@ fn too_many_tools_are_counted_and_not_listed() {
     };
     let few = declare(&[tool; 2]);
     assert_eq!(few.matches("declare function callTool").count(), 2);
-    assert!(few.contains("createArtifact") && !few.contains("left out"));
+    assert!(few.contains("createArtifact") && !few.contains("omitted"));
     let many = declare(&[tool; 5_000]);
-    assert!(many.len() <= MOST + 100);
+    assert!(many.len() <= MAX_TEXT + 100);
     assert!(many.contains("more tools omitted."));
 }
 
