@@ -244,3 +244,40 @@ fn a_value_above_a_limit_is_lowered_and_the_result_says_so() {
         expected("timeout", 10_000, 9_000, "tools.shell_exec.timeout")
     );
 }
+
+/// Every `format` below a schema.
+fn formats(schema: &Value, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(fields) => {
+            found.extend(
+                fields
+                    .get("format")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
+            );
+            fields.values().for_each(|field| formats(field, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| formats(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn schemas_use_only_formats_that_json_schema_defines() {
+    let mut found = Vec::new();
+    formats(&json!({ "items": [{ "format": "uint64" }] }), &mut found);
+    assert_eq!(found, ["uint64"], "a planted format is found");
+    for tool in &catalogue().tools {
+        for part in ["inputSchema", "outputSchema"] {
+            let mut found = Vec::new();
+            formats(&tool[part], &mut found);
+            let sizes = |format: &String| {
+                ["int", "uint", "float", "double"]
+                    .iter()
+                    .any(|size| format.starts_with(size))
+            };
+            found.retain(sizes);
+            assert_eq!(found, Vec::<String>::new(), "{} {part}", tool["name"]);
+        }
+    }
+}

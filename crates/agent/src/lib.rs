@@ -8,6 +8,27 @@
 //! the shared state; `slots` gives exclusive access to sessions; `turn` runs one turn; `worker` runs the queue of a
 //! session; above are the operations on sessions (`ask`, `commands`, `delete`, `rewind`, ...). Each extends [`Minds`] with
 //! its own methods and uses only modules below it.
+//!
+//! # Design
+//!
+//! - **A turn is a state machine on disk.** Each model reply with its calls, the start of each call and each outcome is one
+//!   transaction, committed before the next step. The start is recorded by the path itself, through a `Witness`, at the moment the tool
+//!   would run. After a crash the turn resumes; a call that had started and has no outcome is reported to the model as *interrupted,
+//!   outcome unknown* and never repeated. A tool whose machine or server connects later than the gateway starts is waited for.
+//! - **One turn at a time per session.** Further input of the same person joins after the next results; input of someone else is a turn of its
+//!   own. In a shared chat, a turn that waits for an approval is parked once somebody else's message is queued (`turn/parking.rs`): its
+//!   question and state stay on disk, and it is retried after each other turn.
+//! - **Subscribers can join a running turn**: they receive its current state, and every event carries its position, so that state and events overlap
+//!   without loss or duplicates.
+//! - **Rights follow the person who wrote**: a call in a turn is made with the current rights of their token, for the session's agent.
+//! - **Text from outside is data.** Tool results and messages of people other than the owner are fenced and taint the turn (`core::Taint`). Taint is stored
+//!   with what the turn creates (files, spawned agents, jobs, messages, the conversation); reading such an object taints the reader
+//!   until the owner trusts it.
+//! - **Client-side tools** (`/v1`): a turn whose model calls one ends with that call; what it did before, which the client does not see, is persisted
+//!   for a day under the ids of the calls and inserted when the results arrive.
+//! - **Nothing is deleted without an archive.** A conversation that outgrows its window is summarized, never between a call and its result; the
+//!   removed part is stored as gzipped lines. A conversation that its owner deletes is removed in one transaction, its archives after it.
+//! - **Spend is reserved first**: a model call reserves its maximum cost per call, turn, session, agent and day.
 
 mod archive;
 mod ask;

@@ -45,4 +45,7 @@ pub use principal::{Credential, Principal};
 pub use secret::Secret;
 pub use spec::{Audience, Exposure, Group, RunsOn, ToolSpec, Variant};
 pub use taint::Taint;
-pub use tool::{Forward, Forwarder, Implied, Tool, Typed, TypedTool, schema_of, schema_written};
+pub use tool::{
+    Forward, Forwarder, Implied, Tool, Typed, TypedTool, input_schema, output_schema, schema_of,
+    schema_written,
+};

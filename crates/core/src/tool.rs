@@ -130,14 +130,14 @@ impl<T: TypedTool> Typed<T> {
     /// Fills the schemas in from the types.
     pub fn new(tool: T) -> Self {
         let mut spec = tool.spec();
-        let mut input = without_sizes(schema_of::<T::Params>());
+        let mut input = input_schema::<T::Params>();
         if let Some(Value::String(text)) =
             input.as_object_mut().and_then(|o| o.remove("description"))
         {
             spec.description = text.into();
         }
         spec.input_schema = Arc::new(input);
-        spec.output_schema = Some(without_sizes(schema_written::<T::Output>()));
+        spec.output_schema = Some(output_schema::<T::Output>());
         Self { spec, tool }
     }
 }
@@ -185,9 +185,19 @@ pub fn schema_written<T: JsonSchema>() -> Value {
     schema::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
-/// Removes the formats that say how many bits a number has (`uint64`): JSON Schema does not know them, and strict
-/// validators of clients refuse a schema with a format they do not know.
-fn without_sizes(mut schema: Value) -> Value {
+/// The schema of a tool's parameters.
+pub fn input_schema<T: JsonSchema>() -> Value {
+    without_number_sizes(schema_of::<T>())
+}
+
+/// The schema of a tool's result.
+pub fn output_schema<T: JsonSchema>() -> Value {
+    without_number_sizes(schema_written::<T>())
+}
+
+/// Removes number formats such as `uint64`, which are not part of JSON Schema: strict validators of MCP clients
+/// warn about unknown formats or reject the schema.
+fn without_number_sizes(mut schema: Value) -> Value {
     const SIZES: [&str; 4] = ["uint", "int", "double", "float"];
     match &mut schema {
         Value::Object(fields) => {
@@ -196,12 +206,12 @@ fn without_sizes(mut schema: Value) -> Value {
                 fields.remove("format");
             }
             for field in fields.values_mut() {
-                *field = without_sizes(field.take());
+                *field = without_number_sizes(field.take());
             }
         }
         Value::Array(all) => {
             for one in all {
-                *one = without_sizes(one.take());
+                *one = without_number_sizes(one.take());
             }
         }
         _ => {}

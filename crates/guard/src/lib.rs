@@ -12,6 +12,14 @@
 //! - [`LoginThrottle`] slows down clients that repeatedly fail to log in
 //! - [`Lobby`] bounds unauthenticated connections, [`TrustedProxies`] determines their client address
 //! - [`read_private`] and [`create_private`] handle files that hold secrets
+//!
+//! # The sandbox
+//!
+//! A program starts in a folder given by handle, confined before it runs, with a private home and temporary folder that are removed with it.
+//! Landlock does not cover calls that change modes, owners and times or create process groups, so seccomp forwards them to a broker
+//! (`sandbox/broker`), one thread per program: it changes files only through handles beneath the writable folders, and records
+//! each new process group before it exists, so that it ends with the call. Without seccomp notification (some containers) these calls are
+//! refused. A second process, the keeper, learns of every process group before its program starts, and kills the remaining ones when the gateway dies.
 
 mod egress;
 mod forwarded;

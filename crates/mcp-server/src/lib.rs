@@ -6,6 +6,12 @@
 //!
 //! Clients are notified when tools change: since 2026-07-28 through `subscriptions/listen`, before
 //! that on the stream of `GET /mcp`, and over stdio automatically.
+//!
+//! - **`/mcp`** offers a small surface (discovery, artifacts, code) unless a profile says otherwise; everything else is found and called through it.
+//! - **`/mcp/{server}`** is one server unchanged. Both sides speak the protocol era they know: sessions, or stateless requests. A server that
+//!   knows both is reached in the caller's era, over a second connection opened for the first older client. Requests that a server makes go to the
+//!   client whose call caused them; a call of a modern client pauses for them between two requests. Messages stay JSON values, so that unknown
+//!   fields survive.
 
 mod changes;
 mod gate;

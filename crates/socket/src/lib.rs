@@ -2,6 +2,9 @@
 //!
 //! Closing a socket cancels every call it started. A socket whose token is revoked is closed within
 //! a second.
+//!
+//! Frames are tungstenite's; the upgrade, close codes, the closing handshake and the bytes below are ours. Whether a peer is alive is judged by bytes
+//! that move, not by messages. A peer that knows only version 1 of the protocol works too; additions are announced by both sides before they are used.
 
 mod access;
 mod bridge;

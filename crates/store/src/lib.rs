@@ -9,6 +9,15 @@
 //!
 //! [`HomeLock`] prevents a second daemon on the same home, and [`backup()`] and [`restore()`] copy a
 //! whole home into one file and back.
+//!
+//! # Design
+//!
+//! - **SQL** is one text that SQLite and PostgreSQL both accept; only `sql` names the driver. Migrations only go forward and are verified against
+//!   their checksums at every start.
+//! - **Blobs** are an `object_store`; on disk it is our own implementation over the jail, because the stock one follows links and does not sync.
+//! - **Audit** entries are hash-chained by one writer that commits in groups; the head is sealed with a key from the vault. Retention removes a
+//!   verified prefix: the announcing entry, the sealed checkpoint and the removal are one transaction. Floods of refusals become one entry with a count.
+//! - **After a crash** calls that had started have no end; the next start closes them in the audit as *interrupted*.
 
 mod approval_record;
 mod approvals;

@@ -11,7 +11,7 @@ mod toolbox;
 mod write;
 
 use futures_util::future::BoxFuture;
-use manyhands_core::{Progress, ToolError, schema_of};
+use manyhands_core::{Progress, ToolError, input_schema};
 use manyhands_hands::local::LocalError;
 use manyhands_wire::ToolDefinition;
 use schemars::JsonSchema;
@@ -57,7 +57,7 @@ where
     P: DeserializeOwned + JsonSchema + Send + 'static,
     F: Fn(P, CallInfo) -> BoxFuture<'static, ToolResult> + Send + Sync + 'static,
 {
-    let mut schema = schema_of::<P>();
+    let mut schema = input_schema::<P>();
     let about = schema.as_object_mut().and_then(|s| s.remove("description"));
     let about = about.as_ref().and_then(Value::as_str).unwrap_or_default();
     let definition = ToolDefinition {

@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_core::{
     AgentId, CallContext, CallRequest, Catalogue, Decision, Effects, ErrorCode, Invoke, Outcome,
-    Question, Reach, Taint, Tool, ToolError, ToolSpec, schema_of, schema_written,
+    Question, Reach, Taint, Tool, ToolError, ToolSpec, input_schema, output_schema,
 };
 use manyhands_federation::servers::{Servers, address, wrapped};
 use manyhands_host::artifacts::{ArtifactReader, ArtifactStore};
@@ -139,14 +139,14 @@ impl Execute {
     pub(super) fn new(scripts: &Scripts) -> Self {
         // A script by itself only computes; its calls take the path like any other.
         let mut spec = super::spec(NAME).effects(Effects::READS).waits();
-        let mut schema = schema_of::<Params>();
+        let mut schema = input_schema::<Params>();
         if let Some(Value::String(text)) =
             schema.as_object_mut().and_then(|o| o.remove("description"))
         {
             spec.description = text.into();
         }
         spec.input_schema = Arc::new(schema);
-        spec.output_schema = Some(schema_written::<Output>());
+        spec.output_schema = Some(output_schema::<Output>());
         // The deadline exceeds the script's own limit, so that the script's error with its log
         // wins.
         spec.deadline = Duration::from_millis(DEFAULT_TIMEOUT) + STOP_MARGIN;

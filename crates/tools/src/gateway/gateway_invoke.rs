@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use manyhands_core::{Catalogue, Effects, Forward, Forwarder, ToolError, ToolSpec, schema_of};
+use manyhands_core::{Catalogue, Effects, Forward, Forwarder, ToolError, ToolSpec, input_schema};
 use manyhands_federation::servers::{Servers, address};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -44,7 +44,7 @@ pub(super) struct Invoke {
 impl Invoke {
     pub(super) fn new(servers: &Arc<Servers>) -> Self {
         let mut spec = super::spec(NAME).effects(Effects::READS);
-        let mut schema = schema_of::<Params>();
+        let mut schema = input_schema::<Params>();
         if let Some(Value::String(text)) =
             schema.as_object_mut().and_then(|o| o.remove("description"))
         {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use manyhands_channels::{slack, telegram};
 use manyhands_core::{
     CallContext, ChatRef, Effects, ErrorCode, Group, Outcome, ToolError, ToolSpec, TypedTool,
-    Variant, Where, schema_of,
+    Variant, Where, input_schema,
 };
 use manyhands_messaging::{Address, Chats, WAIT};
 use manyhands_store::OutboxState;
@@ -108,12 +108,12 @@ impl TypedTool for MessageReact {
                 Variant {
                     channel: "telegram",
                     description: "Add an emoji reaction to a Telegram message.",
-                    input_schema: Arc::new(schema_of::<OnTelegram>()),
+                    input_schema: Arc::new(input_schema::<OnTelegram>()),
                 },
                 Variant {
                     channel: "slack",
                     description: "Add an emoji reaction to a Slack message.",
-                    input_schema: Arc::new(schema_of::<OnSlack>()),
+                    input_schema: Arc::new(input_schema::<OnSlack>()),
                 },
             ])
     }
