@@ -221,7 +221,7 @@ const LARGEST: usize = 18_000;
 
 /// Module cycles that still exist, by crate. The test fails when an entry is no longer needed.
 const KNOWN_CYCLES: [(&str, &[&str]); 11] = [
-    ("acp", &["client", "said", "terminals"]),
+    ("acp", &["client", "terminals", "transcript"]),
     ("config", &["agents", "settings"]),
     ("config", &["mask", "read"]),
     ("core", &["authorize", "call", "catalogue", "tool"]),
@@ -230,7 +230,7 @@ const KNOWN_CYCLES: [(&str, &[&str]); 11] = [
     (
         "llm",
         &[
-            "exchange", "makers", "models", "offered", "provider", "run", "wire",
+            "exchange", "models", "offered", "presets", "provider", "run", "wire",
         ],
     ),
     ("node", &["calls", "run", "serve", "transfer", "watches"]),
