@@ -773,3 +773,58 @@ fn a_planted_long_file_is_caught_and_a_long_test_is_not() {
     );
     assert!(too_long(with(LONGEST), LONGEST).is_empty());
 }
+
+/// Type names that mean the same everywhere: a tool's parameters and result, and the parts of one type or module.
+const GENERIC: [&str; 4] = ["Params", "Output", "Inner", "State"];
+
+/// The most definitions of one type name; more of them mean different things.
+const SAME_NAME: usize = 3;
+
+/// The names of types that a source defines at its top level, before its tests.
+fn types(path: &Path, source: &str) -> Vec<String> {
+    let lines = source.lines().take(product_lines(path, source));
+    lines.filter_map(type_name).collect()
+}
+
+fn type_name(line: &str) -> Option<String> {
+    let rest = match line.strip_prefix("pub") {
+        Some(public) => public.split_once(' ')?.1,
+        None => line,
+    };
+    let (keyword, rest) = rest.split_once(' ')?;
+    if !["struct", "enum", "trait", "type"].contains(&keyword) {
+        return None;
+    }
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+    Some(rest[..end.unwrap_or(rest.len())].to_owned())
+}
+
+/// Names that are defined more often than one meaning needs.
+fn overused(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let overused = counts
+        .into_iter()
+        .filter(|(name, count)| *count > SAME_NAME && !GENERIC.contains(&name.as_str()));
+    overused
+        .map(|(name, count)| format!("{name} is defined {count} times; say what each is for"))
+        .collect()
+}
+
+#[test]
+fn a_type_name_has_one_meaning() {
+    let mut files = Vec::new();
+    sources(&top().join("crates"), &mut files);
+    let names = files.iter().flat_map(|(path, _)| {
+        let source = fs::read_to_string(path).expect("a source");
+        types(path, &source)
+    });
+    assert_eq!(overused(names), Vec::<String>::new());
+    let planted = "pub struct Line {\npub(crate) enum Said {\ntrait Place: Sync {\ntype Way = u8;\nlet x = 1;";
+    let planted = types(Path::new("crates/a/src/b.rs"), planted);
+    assert_eq!(planted, ["Line", "Said", "Place", "Way"], "types are found");
+    let four = overused(planted.iter().cycle().take(13).cloned());
+    assert_eq!(four, ["Line is defined 4 times; say what each is for"]);
+}

@@ -273,7 +273,7 @@ fn each_mode_reads_what_it_says_and_two_at_once_are_refused() {
         ),
         (
             json!({ "context_lines": 1 }),
-            "context_lines: is used together with search only",
+            "context_lines: can only be used together with search",
         ),
         (json!({ "start_line": 0 }), "start_line: "),
         (
@@ -284,7 +284,10 @@ fn each_mode_reads_what_it_says_and_two_at_once_are_refused() {
             json!({ "start_line": 99 }),
             "start_line: there are 50 lines",
         ),
-        (json!({ "offset": 100_000 }), "offset: there are"),
+        (
+            json!({ "offset": 100_000 }),
+            "offset: is past the end: there are",
+        ),
         (json!({ "limit": 0 }), "limit: "),
         (json!({ "limit": 100_001 }), "limit: "),
         (json!({ "search": "" }), "search: "),
@@ -397,7 +400,7 @@ fn what_is_not_text_comes_in_base64_and_is_not_searched() {
     let url = read["result"]["url"].as_str().expect("a link");
     assert!(url.contains("/artifacts/"), "{read}");
     let search = json!({ "file_id": id, "chatId": chat, "search": "x" });
-    let refused = web.refuses(READ, search, "failed", &["a.bin is not text", "base64"]);
+    let refused = web.refuses(READ, search, "failed", &["a.bin: it is not text", "base64"]);
     assert_eq!(
         (&refused["details"]["size"], &refused["details"]["mimeType"]),
         (&json!(256), &json!("application/octet-stream")),

@@ -158,7 +158,7 @@ fn credentials_reach_their_origin_only_and_are_written_nowhere() {
         "{}",
         target.last().text()
     );
-    let refused = web.fails(FROM_URL, with("/refuse"), "failed", &["answered 401"]);
+    let refused = web.fails(FROM_URL, with("/refuse"), "failed", &["responded 401"]);
     assert!(!refused.to_string().contains("canary"), "{refused}");
     let audit = web.gateway.audit();
     let about: Vec<_> = audit

@@ -293,7 +293,7 @@ fn sessions_are_listed_shown_set_compacted_and_begun_anew() {
     for words in [
         "label        Work",
         "model        scripted/other",
-        "thinking     low",
+        "reasoning    low",
     ] {
         assert!(about.contains(words), "{about}");
     }
@@ -350,7 +350,7 @@ fn models_are_listed_and_tested() {
         "{tested}"
     );
     assert!(
-        tested.contains("it replays a file, no model was asked"),
+        tested.contains("it replays a file, no model was called"),
         "{tested}"
     );
     let ran = gateway.cli(&["models", "test", "nowhere/x"]);
@@ -411,7 +411,7 @@ fn without_a_model_it_is_said_what_to_write_where() {
     let gateway = Gateway::start();
     for args in [&["chat", "hello"][..], &["models", "test"]] {
         let ran = gateway.cli(args);
-        failed(&ran, "no model is ");
+        failed(&ran, "no model is configured");
         for words in [
             "manyhands models add anthropic",
             "manyhands models add ollama",

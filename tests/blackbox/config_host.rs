@@ -135,7 +135,7 @@ fn on_the_machine_itself_they_are_set_and_taken_over_or_a_restart_is_asked_for()
         let ran: Ran = gateway
             .cli(&["config", "set", path, &value.to_string()])
             .ok();
-        let when = if live { "and holds at" } else { "restart" };
+        let when = if live { "active on" } else { "restart" };
         assert!(
             ran.stdout.contains(path) && ran.stdout.contains(when),
             "{ran:?}"

@@ -737,7 +737,7 @@ fn the_configuration_is_read_whole_or_by_path() {
         ("result_bytes", "did you mean `limits.result_bytes`?"),
         ("limit.result_bytes", "did you mean `limits"),
         ("zzz", "unknown setting `zzz`"),
-        ("allowed_hosts.7", "has 1 entries"),
+        ("allowed_hosts.7", "has 1 entry"),
         ("limits..x", "is not a path"),
     ];
     for (path, words) in wrong {

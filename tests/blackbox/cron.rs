@@ -372,7 +372,7 @@ fn the_command_line_does_it_all() {
         .cli(&["cron", "edit", &id, "--event", "broken", "--disable"])
         .ok()
         .stdout;
-    assert!(edited.contains("it is off"), "{edited}");
+    assert!(edited.contains("disabled"), "{edited}");
     let failed = gateway.cli(&["cron", "run", &id]);
     assert_eq!(failed.code, Some(1), "{failed:?}");
     assert!(failed.stdout.contains("the key is wrong"), "{failed:?}");

@@ -192,7 +192,7 @@ fn a_full_disk_is_said_and_survived() {
     let disk = SmallDisk::new();
     match disk.kind {
         Kind::Tmpfs { .. } => check(&disk, &["storage_full"]),
-        Kind::FileSize => check(&disk, &["storage_full", "failed", "internal"]),
+        Kind::FileSize => check(&disk, &["storage_full", "failed", "unavailable"]),
     }
 }
 
@@ -200,6 +200,6 @@ fn a_full_disk_is_said_and_survived() {
 fn files_that_may_not_grow_are_said_and_survived() {
     check(
         &SmallDisk::file_size(),
-        &["storage_full", "failed", "internal"],
+        &["storage_full", "failed", "unavailable"],
     );
 }

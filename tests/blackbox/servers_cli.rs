@@ -212,7 +212,7 @@ fn a_server_that_does_not_start_fails_its_test_and_shows_its_last_words() {
 fn what_makes_no_server_is_refused_and_nothing_is_written() {
     let home = Home::new();
     for (words, told) in [
-        (&["mcp", "add", "x"][..], "say what to add"),
+        (&["mcp", "add", "x"][..], "no server given"),
         (
             &["mcp", "add", "x", "--url", "http://a/mcp", "--", "b"],
             "two servers",
@@ -292,7 +292,7 @@ fn over_the_network_only_addresses_are_added() {
     };
     refused(
         &far(&["mcp", "add", "x", "--", "sh"]),
-        "over the network only",
+        "a remote gateway accepts only servers with --url",
     );
     assert_eq!(gateway.cli(&["mcp", "list", "--json"]).json()["count"], 0);
     far(&["mcp", "add", "x", "--url", "http://127.0.0.1:9/mcp"]).ok();

@@ -86,7 +86,7 @@ fn the_owner_switches_skills_and_says_what_they_need() {
         "---\nname: my.notes\n---\nHow notes are kept.\n",
     );
     let off = gateway.cli(&["skills", "disable", "my.notes"]).ok();
-    assert_eq!(off.stdout.trim(), "my.notes: off");
+    assert_eq!(off.stdout.trim(), "my.notes: disabled");
     let notes = skill(&gateway, "my.notes");
     assert_eq!(
         (&notes["eligible"], &notes["enabled"]),

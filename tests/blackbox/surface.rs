@@ -53,6 +53,9 @@ const ROUTES: [(&str, &str, Why); 19] = [
     ("post", "/hooks/{channel}", Why::Signed),
     ("post", "/hooks/{channel}/{account}", Why::Signed),
     ("post", "/v1/chat/completions", Why::Chat),
+    ("post", "/v1/messages", Why::Chat),
+    ("post", "/v1/messages/count_tokens", Why::Chat),
+    ("post", "/v1/responses", Why::Chat),
 ];
 
 fn filled(path: &str, with: &str) -> String {

@@ -571,7 +571,7 @@ fn the_address_of_a_provider_is_not_taken_for_that_of_the_gateway() {
         let ran = run(command, "sk-of-the-provider");
         assert_eq!(ran.code, Some(1), "{ran:?}");
         for words in [
-            "name the gateway",
+            "select the gateway",
             "config.toml",
             "[models.providers.openai]",
         ] {

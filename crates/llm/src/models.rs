@@ -173,7 +173,7 @@ impl Models {
                 provider: "models".to_owned(),
                 model: "default".to_owned(),
             };
-            let fault = Fault::new(ErrorKind::NotConfigured, "no model is set");
+            let fault = Fault::new(ErrorKind::NotConfigured, "no model is configured");
             return Err(ModelError::new(&nobody, fault));
         };
         let mut candidates = vec![model.clone()];

@@ -60,11 +60,12 @@ impl NodeLog {
             }
         }
         // Formatted before the lock is taken: logging must not hold up other calls.
+        let line = line.to_string();
         let mut lines = self.lines.lock().expect("no panic while held");
         if lines.len() == MAX_LINES {
             lines.pop_front();
         }
-        lines.push_back(line.to_string());
+        lines.push_back(line);
     }
 
     /// Returns the last lines, oldest first, and whether there were more.

@@ -28,7 +28,7 @@ pub struct Budget {
     limits: Arc<ArcSwap<Limits>>,
     clock: Arc<dyn Clock>,
     chain: Chain,
-    meters: Mutex<HashMap<String, Meter>>,
+    meters: Mutex<HashMap<String, CallMeter>>,
 }
 
 /// Limits how many calls run at once. It stands behind the approval, so that a call that waits for
@@ -39,7 +39,7 @@ pub struct Concurrency {
 }
 
 /// Usage of one caller.
-struct Meter {
+struct CallMeter {
     /// Calls left in the current minute, refilled evenly.
     tokens: f64,
     refilled: Duration,
@@ -82,7 +82,7 @@ impl Budget {
         }
         let per_minute = f64::from(limits.calls_per_minute);
         let now = self.clock.monotonic();
-        let meter = meters.entry(key).or_insert(Meter {
+        let meter = meters.entry(key).or_insert(CallMeter {
             tokens: per_minute,
             refilled: now,
             day,
@@ -95,7 +95,7 @@ impl Budget {
     }
 }
 
-impl Meter {
+impl CallMeter {
     fn spend(&mut self, per_minute: f64, now: Duration, per_day: u64) -> Result<(), ToolError> {
         let elapsed = now.saturating_sub(self.refilled).as_secs_f64();
         self.tokens = (self.tokens + elapsed * per_minute / 60.0).min(per_minute);

@@ -23,11 +23,11 @@ static META: Metadata<'static> = Metadata::new("manyhands", Level::INFO, None);
 pub struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    meters: RwLock<HashMap<(String, String), Meter>>,
+    meters: RwLock<HashMap<(String, String), ToolMetrics>>,
 }
 
 #[derive(Clone)]
-struct Meter {
+struct ToolMetrics {
     calls: Counter,
     durations: Histogram,
 }
@@ -90,7 +90,7 @@ impl Metrics {
     }
 
     /// `code` is `ok` or the code of the error.
-    fn meter(&self, tool: &str, code: &str) -> Meter {
+    fn meter(&self, tool: &str, code: &str) -> ToolMetrics {
         let key = (tool.to_owned(), code.to_owned());
         if let Some(meter) = self.meters.read().expect("no panic while held").get(&key) {
             return meter.clone();
@@ -104,7 +104,7 @@ impl Metrics {
         ];
         let calls_key = Key::from_parts("tool_execution_total", labels);
         let durations_key = Key::from_parts("function_call_duration_ms", vec![tool_label]);
-        let meter = Meter {
+        let meter = ToolMetrics {
             calls: self.recorder.register_counter(&calls_key, &META),
             durations: self.recorder.register_histogram(&durations_key, &META),
         };

@@ -71,11 +71,11 @@ pub(crate) struct WriteRates {
     limits: Arc<ArcSwap<Limits>>,
     clock: Arc<dyn Clock>,
     disk: DiskWatch,
-    meters: Mutex<HashMap<String, Meter>>,
+    meters: Mutex<HashMap<String, WriteMeter>>,
 }
 
 /// What one caller may still write, refilled evenly over the hour.
-struct Meter {
+struct WriteMeter {
     left: f64,
     refilled: Duration,
 }
@@ -140,7 +140,7 @@ impl WriteRates {
             }
         }
         if !meters.contains_key(who) {
-            let meter = Meter {
+            let meter = WriteMeter {
                 left: whole,
                 refilled: now,
             };
@@ -176,7 +176,7 @@ impl WriteRates {
     }
 }
 
-impl Meter {
+impl WriteMeter {
     fn refill(&mut self, whole: f64, now: Duration) -> f64 {
         let elapsed = now.saturating_sub(self.refilled).as_secs_f64();
         self.left = (self.left + elapsed * whole / HOUR.as_secs_f64()).min(whole);

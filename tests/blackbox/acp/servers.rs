@@ -232,7 +232,7 @@ fn a_server_that_does_not_start_is_named_and_leaves_nothing_behind() {
     for (bad, why) in [
         (
             program("absent", "no-such-program", &[]),
-            "there is no program \"no-such-program\"",
+            "command not found: \"no-such-program\"",
         ),
         (
             program("ends", "/bin/sh", &["-c", "echo no licence >&2; exit 3"]),

@@ -79,7 +79,7 @@ impl Bridge {
 fn stage() -> (Scene, String) {
     let scene = Scene::new(threads(), "", TURNS);
     let made = scene.gateway.cli(&["channel", "bridge", "signal"]).ok();
-    let token = made.stdout.split("shown once: ").nth(1).expect("a token");
+    let token = made.stdout.split("(shown once): ").nth(1).expect("a token");
     let token = token.trim().to_owned();
     (scene, token)
 }

@@ -79,9 +79,13 @@ fn swapped_folders_and_links_never_lead_a_change_outside() {
     assert!(counts.iter().all(|count| *count > all / 50), "{said:?}");
     assert_eq!(counts.iter().sum::<usize>(), all);
     assert_eq!((state(&yard.secret()), state(&yard.outside())), before);
-    let free = yard.freely(&argv(ROUNDS / 10));
-    assert_eq!(free.code, 0, "control: {free:?}");
-    assert_ne!(state(&yard.secret()), before.0, "control: nothing changed");
+    // Unconfined, the same race leads outside. Whoever wins a single round is chance, so it may take several.
+    let led_outside = (0..50).any(|_| {
+        let free = yard.freely(&argv(ROUNDS / 10));
+        assert_eq!(free.code, 0, "control: {free:?}");
+        state(&yard.secret()) != before.0
+    });
+    assert!(led_outside, "control: nothing changed");
     yard.assert_well();
 }
 

@@ -48,7 +48,7 @@ fn a_tool_whose_schema_would_never_end_is_left_out_and_the_others_work() {
     );
     let printed = gateway.cli(&["mcp", "test", "bad"]).ok();
     let printed = printed.stdout + &printed.stderr;
-    assert!(printed.contains("bomb0 is not offered"), "{printed}");
+    assert!(printed.contains("bomb0 is not available"), "{printed}");
 
     let post = |tool: &str, arguments: Value| {
         Request::post(&format!("/api/tools/{tool}"), &arguments).bearer(&gateway.owner)

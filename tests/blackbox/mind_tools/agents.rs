@@ -68,7 +68,7 @@ fn a_message_in_another_name_or_to_nobody_or_too_large_is_refused() {
         POST,
         letter("main", "hello"),
         "invalid_arguments",
-        &["yourself"],
+        &["another agent"],
     );
     let large = "x".repeat(100 * 1024 + 1);
     refuses(
@@ -115,7 +115,7 @@ fn ten_messages_a_minute_go_from_one_agent_to_another() {
         POST,
         letter("helper", "hello too"),
         "rate_limited",
-        &["main and helper sent each other 10 messages in a minute"],
+        &["main and helper have already exchanged 10 messages in a minute"],
     );
     // Both directions count together.
     let back = json!({ "agentId": "helper", "targetAgentId": "main", "message": "hello" });

@@ -186,7 +186,7 @@ fn a_nodes_token_connects_that_node_and_nothing_else() {
     let other = refused("server", &laptop);
     assert_eq!((other.code, other.closed), (403, Some(1008)), "{other:?}");
     assert!(
-        other.message.contains("laptop's, not server's"),
+        other.message.contains("belongs to node laptop, not server"),
         "{other:?}"
     );
     assert_eq!(refused("agent", &gateway.client("agent")).code, 403);
@@ -219,11 +219,11 @@ fn a_nodes_token_connects_that_node_and_nothing_else() {
 fn a_machine_that_is_refused_ends_with_words() {
     let gateway = Gateway::start();
     for (token, words) in [
-        (gateway.client("agent"), "only a node's token"),
+        (gateway.client("agent"), "only a node token"),
         ("mh_wrong".to_owned(), "token"),
         (
             gateway.token(json!({ "name": "other", "role": "node" })).0,
-            "other's, not laptop's",
+            "belongs to node other, not laptop",
         ),
     ] {
         let (command, _) = Plan::new(&gateway, "laptop")

@@ -32,7 +32,7 @@ fn the_only_node_is_chosen_by_itself_and_its_lines_are_structured() {
     }
     let call = lines
         .iter()
-        .find(|line| line["message"] == "call")
+        .find(|line| line["event"] == "tool_call_finished")
         .expect("the call");
     assert_eq!(
         (&call["tool"], &call["ok"]),

@@ -79,7 +79,7 @@ fn a_revoked_node_is_disconnected_at_once_and_its_process_ends_with_words() {
     is_lost(&asked.answer());
     let status = laptop.daemon.wait();
     assert!(!status.success(), "{status}");
-    laptop.daemon.log.wait_for("the gateway refuses this node");
+    laptop.daemon.log.wait_for("the gateway refused this node");
     crate::nodes::stage::wait_all_gone(&laptop.mark());
     assert_eq!(
         server.bash(&gateway, "echo here")["output"],

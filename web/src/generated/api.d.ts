@@ -7,7 +7,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whose access tokens are taken at /mcp */
+        /** Protected-resource metadata of /mcp */
         get: operations["get_well_known_oauth_protected_resource"];
         put?: never;
         post?: never;
@@ -24,7 +24,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whose access tokens are taken at /mcp */
+        /** Protected-resource metadata of /mcp */
         get: operations["get_well_known_oauth_protected_resource_mcp"];
         put?: never;
         post?: never;
@@ -41,7 +41,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whose access tokens are taken at the path of one MCP server */
+        /** Protected-resource metadata of one MCP server */
         get: operations["get_well_known_oauth_protected_resource_mcp_server"];
         put?: never;
         post?: never;
@@ -59,7 +59,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All agents
+         * List agents
          * @description Needs the owner's token.
          */
         get: operations["get_api_agents"];
@@ -79,7 +79,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One agent, with its rules and the tools it has
+         * Get an agent with its rules and tools
          * @description Needs the owner's token.
          */
         get: operations["get_api_agents_id"];
@@ -99,7 +99,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What waits for the owner
+         * List approval requests
          * @description Needs the owner's token.
          */
         get: operations["get_api_approvals"];
@@ -121,7 +121,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Approve or deny one call
+         * Approve or deny a call
          * @description Needs the owner's token.
          */
         post: operations["post_api_approvals_id"];
@@ -138,10 +138,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Artifacts, newest first */
+        /** List artifacts, newest first */
         get: operations["get_api_artifacts"];
         put?: never;
-        /** Keep the body as an artifact */
+        /** Upload an artifact */
         post: operations["post_api_artifacts"];
         delete?: never;
         options?: never;
@@ -156,7 +156,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The bytes of an artifact */
+        /** Download an artifact */
         get: operations["get_api_artifacts_id"];
         put?: never;
         post?: never;
@@ -174,7 +174,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is known of an artifact */
+        /** Get the metadata of an artifact */
         get: operations["get_api_artifacts_id_record"];
         put?: never;
         post?: never;
@@ -193,7 +193,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a link by which an artifact is downloaded without a token, for a while */
+        /** Create a temporary download link that needs no token */
         post: operations["post_api_artifacts_id_url"];
         delete?: never;
         options?: never;
@@ -209,7 +209,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The audit, newest first
+         * List audit entries, newest first
          * @description Needs the owner's token.
          */
         get: operations["get_api_audit"];
@@ -231,7 +231,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check the whole chain of the audit
+         * Verify the audit log
          * @description Needs the owner's token.
          */
         post: operations["post_api_audit_verify"];
@@ -249,7 +249,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All accounts on chat platforms, and how they stand
+         * List chat accounts and their status
          * @description Needs the owner's token.
          */
         get: operations["get_api_channels"];
@@ -271,7 +271,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a program of yours carry another service, as a bridge
+         * Create an account served by a bridge
          * @description Needs the owner's token.
          */
         post: operations["post_api_channels_channel_account_bridge"];
@@ -291,7 +291,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give an account its credentials
+         * Set the credentials of an account
          * @description Needs the owner's token.
          */
         post: operations["post_api_channels_channel_account_login"];
@@ -311,7 +311,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Forget an account and its credentials
+         * Remove an account and its credentials
          * @description Needs the owner's token.
          */
         post: operations["post_api_channels_channel_account_logout"];
@@ -331,7 +331,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Start an account, or begin anew with it
+         * Start or restart an account
          * @description Needs the owner's token.
          */
         post: operations["post_api_channels_channel_account_start"];
@@ -370,7 +370,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say something to an agent: one answer, or events where they are accepted */
+        /** Send a message to an agent; one response, or events if accepted */
         post: operations["post_api_chat"];
         delete?: never;
         options?: never;
@@ -387,7 +387,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop what runs in a session */
+        /** Stop the running turn of a session */
         post: operations["post_api_chat_stop"];
         delete?: never;
         options?: never;
@@ -403,18 +403,18 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The configuration, secrets masked
+         * Get the settings, with secrets masked
          * @description Needs the owner's token.
          */
         get: operations["get_api_config"];
         /**
-         * Set one value
+         * Set a value
          * @description Needs the owner's token.
          */
         put: operations["put_api_config"];
         post?: never;
         /**
-         * Take one value out, so that its default holds
+         * Remove a value, so that its default applies
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_config"];
@@ -433,7 +433,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take over at once what was written into config.toml
+         * Apply changes made in config.toml
          * @description Needs the owner's token.
          */
         post: operations["post_api_config_reload"];
@@ -451,7 +451,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What can be set, and what it means
+         * Get the JSON Schema of the settings
          * @description Needs the owner's token.
          */
         get: operations["get_api_config_schema"];
@@ -471,13 +471,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All accounts of services
+         * List connected accounts
          * @description Needs the owner's token.
          */
         get: operations["get_api_connections"];
         put?: never;
         /**
-         * Open an account of a service
+         * Add an account of a service
          * @description Needs the owner's token.
          */
         post: operations["post_api_connections"];
@@ -495,7 +495,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One account
+         * Get an account
          * @description Needs the owner's token.
          */
         get: operations["get_api_connections_id"];
@@ -506,7 +506,7 @@ export interface paths {
         put: operations["put_api_connections_id"];
         post?: never;
         /**
-         * Close an account and forget its credentials
+         * Remove an account and its credentials
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_connections_id"];
@@ -525,7 +525,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try an account
+         * Test an account
          * @description Needs the owner's token.
          */
         post: operations["post_api_connections_id_test"];
@@ -543,7 +543,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every contact
+         * List contacts
          * @description Needs the owner's token.
          */
         get: operations["get_api_contacts"];
@@ -563,7 +563,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One contact
+         * Get a contact
          * @description Needs the owner's token.
          */
         get: operations["get_api_contacts_id"];
@@ -583,7 +583,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is in order, and what to do where it is not
+         * Run health checks, with a remedy for each problem
          * @description Needs the owner's token.
          */
         get: operations["get_api_doctor"];
@@ -604,7 +604,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Use a code up: the bearer gets the node's own token */
+        /** Redeem an enrolment code for the node's own token */
         post: operations["post_api_enrol"];
         delete?: never;
         options?: never;
@@ -620,7 +620,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Messages that were heard and could not be worked on
+         * List incoming messages that could not be processed
          * @description Needs the owner's token.
          */
         get: operations["get_api_inbox"];
@@ -642,7 +642,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Work on such a message again
+         * Retry an incoming message
          * @description Needs the owner's token.
          */
         post: operations["post_api_inbox_id_retry"];
@@ -659,7 +659,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Look through conversations and memory files by words */
+        /** Search conversations and memory files */
         get: operations["get_api_memory"];
         put?: never;
         post?: never;
@@ -677,7 +677,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every provider with its models
+         * List providers and their models
          * @description Needs the owner's token.
          */
         get: operations["get_api_models"];
@@ -697,7 +697,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who can be added as a provider by name
+         * List provider presets
          * @description Needs the owner's token.
          */
         get: operations["get_api_models_makers"];
@@ -719,7 +719,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Add a provider by its maker's name, or give it another key
+         * Add a provider from a preset, or change its key
          * @description Needs the owner's token.
          */
         post: operations["post_api_models_providers"];
@@ -740,7 +740,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take a provider out of the settings
+         * Remove a provider
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_models_providers_name"];
@@ -759,7 +759,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask a model for a word
+         * Test a model
          * @description Needs the owner's token.
          */
         post: operations["post_api_models_test"];
@@ -776,7 +776,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every node on record */
+        /** List nodes */
         get: operations["get_api_nodes"];
         put?: never;
         post?: never;
@@ -796,7 +796,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a code by which a machine becomes a node, once
+         * Create a one-time enrolment code for a node
          * @description Needs the owner's token.
          */
         post: operations["post_api_nodes_codes"];
@@ -817,7 +817,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Forget a node and take its own token back
+         * Remove a node and revoke its own token
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_nodes_id"];
@@ -836,7 +836,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a node another name
+         * Rename a node
          * @description Needs the owner's token.
          */
         post: operations["post_api_nodes_id_rename"];
@@ -856,7 +856,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a node's own token back and disconnect it
+         * Revoke a node's own token and disconnect it
          * @description Needs the owner's token.
          */
         post: operations["post_api_nodes_id_revoke"];
@@ -873,7 +873,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document, with the tools this token may call */
+        /** Get this document, with the tools this token may call */
         get: operations["get_api_openapi_json"];
         put?: never;
         post?: never;
@@ -891,7 +891,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Messages that wait, did not arrive, or may not have
+         * List outgoing messages that are queued or undelivered
          * @description Needs the owner's token.
          */
         get: operations["get_api_outbox"];
@@ -914,7 +914,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Let go of a message that did not arrive
+         * Drop an undelivered message
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_outbox_id"];
@@ -933,7 +933,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try a message again that did not arrive
+         * Retry an undelivered message
          * @description Needs the owner's token.
          */
         post: operations["post_api_outbox_id_resend"];
@@ -951,7 +951,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * People who ask to be known, and those who are
+         * List pairing requests, pending and decided
          * @description Needs the owner's token.
          */
         get: operations["get_api_pairs"];
@@ -974,7 +974,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Forget somebody
+         * Remove a paired person
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_pairs_channel_who"];
@@ -993,7 +993,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let somebody speak, by id or code
+         * Approve a pairing request, by id or code
          * @description Needs the owner's token.
          */
         post: operations["post_api_pairs_channel_who_approve"];
@@ -1013,7 +1013,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let somebody not speak
+         * Reject a pairing request
          * @description Needs the owner's token.
          */
         post: operations["post_api_pairs_channel_who_reject"];
@@ -1031,7 +1031,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The rules in force
+         * List the policy rules
          * @description Needs the owner's token.
          */
         get: operations["get_api_policy"];
@@ -1053,7 +1053,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * What the rules would say to a call
+         * Evaluate the rules for a call
          * @description Needs the owner's token.
          */
         post: operations["post_api_policy_explain"];
@@ -1071,13 +1071,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every resource
+         * List resources
          * @description Needs the owner's token.
          */
         get: operations["get_api_resources"];
         put?: never;
         /**
-         * Make a resource
+         * Create a resource
          * @description Needs the owner's token.
          */
         post: operations["post_api_resources"];
@@ -1095,14 +1095,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One resource, with who may use it
+         * Get a resource and its grants
          * @description Needs the owner's token.
          */
         get: operations["get_api_resources_id"];
         put?: never;
         post?: never;
         /**
-         * Remove a resource with all it holds
+         * Remove a resource and its contents
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_resources_id"];
@@ -1120,13 +1120,13 @@ export interface paths {
         };
         get?: never;
         /**
-         * Let an agent use a resource
+         * Grant an agent access to a resource
          * @description Needs the owner's token.
          */
         put: operations["put_api_resources_id_grants_agent"];
         post?: never;
         /**
-         * Let an agent no longer use a resource
+         * Revoke an agent's access to a resource
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_resources_id_grants_agent"];
@@ -1144,13 +1144,13 @@ export interface paths {
         };
         get?: never;
         /**
-         * Put a secret into a vault
+         * Store a secret in a vault
          * @description Needs the owner's token.
          */
         put: operations["put_api_resources_id_secrets_name"];
         post?: never;
         /**
-         * Forget a secret of a vault
+         * Remove a secret from a vault
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_resources_id_secrets_name"];
@@ -1167,7 +1167,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The names of all secrets
+         * List the names of secrets
          * @description Needs the owner's token.
          */
         get: operations["get_api_secrets"];
@@ -1194,7 +1194,7 @@ export interface paths {
         put: operations["put_api_secrets_name"];
         post?: never;
         /**
-         * Forget a secret
+         * Remove a secret
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_secrets_name"];
@@ -1211,13 +1211,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All MCP servers
+         * List MCP servers
          * @description Needs the owner's token.
          */
         get: operations["get_api_servers"];
         put?: never;
         /**
-         * Add an MCP server by its address
+         * Add a remote MCP server
          * @description Needs the owner's token.
          */
         post: operations["post_api_servers"];
@@ -1235,7 +1235,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One MCP server with its tools and what of them is held back
+         * Get an MCP server with its tools and definitions held back
          * @description Needs the owner's token.
          */
         get: operations["get_api_servers_name"];
@@ -1261,7 +1261,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take on what an MCP server's tools now say of themselves
+         * Accept the current tool definitions of an MCP server
          * @description Needs the owner's token.
          */
         post: operations["post_api_servers_name_accept"];
@@ -1279,13 +1279,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the last login at an MCP server stands
+         * Get the status of the last login at an MCP server
          * @description Needs the owner's token.
          */
         get: operations["get_api_servers_name_login"];
         put?: never;
         /**
-         * Begin a login at an MCP server: the address to open in a browser
+         * Start a login at an MCP server; returns the URL to open in a browser
          * @description Needs the owner's token.
          */
         post: operations["post_api_servers_name_login"];
@@ -1309,7 +1309,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask an MCP server for its tools now
+         * Refresh the tools of an MCP server
          * @description Needs the owner's token.
          */
         post: operations["post_api_servers_name_refresh"];
@@ -1326,7 +1326,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who this token, or this browser, is */
+        /** Get the current caller */
         get: operations["get_api_session"];
         put?: never;
         post?: never;
@@ -1346,7 +1346,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A link that logs a browser in, once
+         * Create a one-time login link for a browser
          * @description Needs the owner's token.
          */
         post: operations["post_api_session_link"];
@@ -1397,7 +1397,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sessions, the latest active first */
+        /** List sessions, last used first */
         get: operations["get_api_sessions"];
         put?: never;
         post?: never;
@@ -1414,11 +1414,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One session */
+        /** Get a session */
         get: operations["get_api_sessions_key"];
         put?: never;
         post?: never;
-        /** Delete a session with all that was said in it, archives too; what runs in it is stopped */
+        /** Delete a session with its messages and archives; stops its running turn */
         delete: operations["delete_api_sessions_key"];
         options?: never;
         head?: never;
@@ -1434,7 +1434,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Leave out all but the last messages; the others are archived */
+        /** Compact a session: archive all but the last messages */
         post: operations["post_api_sessions_key_compact"];
         delete?: never;
         options?: never;
@@ -1449,7 +1449,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The last messages of a session, oldest first */
+        /** Get the last messages of a session, oldest first */
         get: operations["get_api_sessions_key_messages"];
         put?: never;
         post?: never;
@@ -1468,7 +1468,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Set what is set for a session */
+        /** Change the settings of a session */
         post: operations["post_api_sessions_key_patch"];
         delete?: never;
         options?: never;
@@ -1483,7 +1483,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The bytes of a picture in a session, by the `ref` that its messages say */
+        /** Get a picture of a session by its `ref` in a message */
         get: operations["get_api_sessions_key_pictures_seq_index"];
         put?: never;
         post?: never;
@@ -1502,7 +1502,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a session anew; what was said is archived */
+        /** Reset a session; its messages are archived */
         post: operations["post_api_sessions_key_reset"];
         delete?: never;
         options?: never;
@@ -1519,7 +1519,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take back what was said from a user's message on, to say it anew; it is archived */
+        /** Rewind a session to before a user message; what follows is archived */
         post: operations["post_api_sessions_key_rewind"];
         delete?: never;
         options?: never;
@@ -1534,7 +1534,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every skill of an agent, and whether it can be used now */
+        /** List the skills of an agent and their status */
         get: operations["get_api_skills"];
         put?: never;
         post?: never;
@@ -1551,11 +1551,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One skill with its text */
+        /** Get a skill with its text */
         get: operations["get_api_skills_name"];
         put?: never;
         /**
-         * Switch a skill on or off
+         * Enable or disable a skill
          * @description Needs the owner's token.
          */
         post: operations["post_api_skills_name"];
@@ -1573,7 +1573,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is to be done, what was done, what comes again
+         * List open, completed and recurring to-dos
          * @description Needs the owner's token.
          */
         get: operations["get_api_todos"];
@@ -1593,13 +1593,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All tokens
+         * List tokens
          * @description Needs the owner's token.
          */
         get: operations["get_api_tokens"];
         put?: never;
         /**
-         * Make a token
+         * Create a token
          * @description Needs the owner's token.
          */
         post: operations["post_api_tokens"];
@@ -1620,7 +1620,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take a token back
+         * Revoke a token
          * @description Needs the owner's token.
          */
         delete: operations["delete_api_tokens_id"];
@@ -1636,7 +1636,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tools this token may call */
+        /** List the tools this token may call */
         get: operations["get_api_tools"];
         put?: never;
         post?: never;
@@ -1798,13 +1798,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was written or changed after untrusted text was read
+         * List objects influenced by untrusted text
          * @description Needs the owner's token.
          */
         get: operations["get_api_trust"];
         put?: never;
         /**
-         * Trust one of them as it is
+         * Trust an object in its current state
          * @description Needs the owner's token.
          */
         post: operations["post_api_trust"];
@@ -1822,7 +1822,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What models used up
+         * Get the usage of models
          * @description Needs the owner's token.
          */
         get: operations["get_api_usage"];
@@ -1842,7 +1842,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How many calls ended and how long they took, by day and tool
+         * Get call counts and durations by day and tool
          * @description Needs the owner's token.
          */
         get: operations["get_api_usage_calls"];
@@ -1861,7 +1861,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The bytes of an artifact, by a link that is good */
+        /** Download an artifact by a valid link */
         get: operations["get_artifacts_id"];
         put?: never;
         post?: never;
@@ -1878,7 +1878,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the process is there */
+        /** Liveness probe */
         get: operations["get_healthz"];
         put?: never;
         post?: never;
@@ -1897,7 +1897,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Where a platform calls; signed by it */
+        /** Webhook of a platform; authenticated by its signature */
         post: operations["post_hooks_channel"];
         delete?: never;
         options?: never;
@@ -1914,7 +1914,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The same for an account that is not called default */
+        /** Webhook of a platform, for an account other than default */
         post: operations["post_hooks_channel_account"];
         delete?: never;
         options?: never;
@@ -1929,7 +1929,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Prometheus metrics; without a token only where `metrics.open` is set */
+        /** Prometheus metrics; without a token only if `metrics.open` is set */
         get: operations["get_metrics"];
         put?: never;
         post?: never;
@@ -1946,7 +1946,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where a browser brings the end of a login; a page */
+        /** OAuth callback of a login; an HTML page */
         get: operations["get_oauth_callback"];
         put?: never;
         post?: never;
@@ -1963,7 +1963,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The gateway as a client of authorization servers */
+        /** Client id metadata document of the gateway */
         get: operations["get_oauth_client_json"];
         put?: never;
         post?: never;
@@ -1980,7 +1980,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the process can do its work */
+        /** Readiness probe */
         get: operations["get_readyz"];
         put?: never;
         post?: never;
@@ -1999,7 +1999,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask an agent in OpenAI's format, also for a stream */
+        /** Send a chat completion request to an agent, optionally streamed */
         post: operations["post_v1_chat_completions"];
         delete?: never;
         options?: never;
@@ -2016,7 +2016,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask an agent in Anthropic's format, also for a stream */
+        /** Send an Anthropic Messages request to an agent, optionally streamed */
         post: operations["post_v1_messages"];
         delete?: never;
         options?: never;
@@ -2048,7 +2048,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The agents, as OpenAI's models */
+        /** List the agents as OpenAI models */
         get: operations["get_v1_models"];
         put?: never;
         post?: never;
@@ -2065,7 +2065,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One agent, as OpenAI's model */
+        /** Get an agent as an OpenAI model */
         get: operations["get_v1_models_id"];
         put?: never;
         post?: never;
@@ -2084,7 +2084,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask an agent in OpenAI's Responses format, also for a stream */
+        /** Send an OpenAI Responses request to an agent, optionally streamed */
         post: operations["post_v1_responses"];
         delete?: never;
         options?: never;
@@ -2096,135 +2096,138 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Agents. */
+        /** @description A list of agents. */
         AgentList: {
-            /** @description The agents, `main` first. */
+            /** @description Agents, `main` first. */
             agents: components["schemas"]["AgentView"][];
             /**
              * Format: uint
-             * @description How many.
+             * @description Number of agents.
              */
             count: number;
         };
-        /** @description One agent. */
+        /** @description The response with an agent. */
         AgentShown: {
             /** @description The agent. */
             agent: components["schemas"]["AgentTools"];
         };
-        /** @description One agent with its tools. */
+        /** @description An agent with its tools. */
         AgentTools: {
-            /** @description The tools that its model is shown. */
+            /** @description Tools its model is given. */
             directTools: string[];
-            /** @description The tools it has to look for first, by pattern. */
+            /** @description Tools it must discover first, by pattern. */
             discover: components["schemas"]["Pattern"][];
-            /** @description The tools that it can find. */
+            /** @description Tools it can discover. */
             discoveredTools: string[];
-            /** @description In which of its sessions people write to it directly. */
+            /** @description Which of its sessions receive direct messages. */
             dmScope: components["schemas"]["DmScope"];
-            /** @description Its name. */
+            /** @description Name. */
             id: string;
-            /** @description The agent that made it, where one did. */
+            /** @description The agent that spawned it, if any. */
             madeBy?: string | null;
-            /** @description Its model, as `provider/model`. */
+            /** @description Model, as `provider/model`. */
             model: string | null;
-            /** @description Rules of its own. */
+            /** @description Its own rules. */
             policy: components["schemas"]["Rule"][];
-            /** @description When its sessions begin anew by themselves. */
+            /** @description When its sessions are reset automatically. */
             reset: components["schemas"]["Reset"];
-            /** @description What its model is told besides the files of its workspace. */
+            /** @description Extra system prompt, besides the files of its workspace. */
             systemPrompt: string | null;
-            /** @description How hard it thinks. */
+            /** @description Reasoning level. */
             thinking: components["schemas"]["ThinkingLevel"] | null;
-            /** @description The tools its model is shown, by pattern. */
+            /** @description Tools its model is given, by pattern. */
             tools: components["schemas"]["Pattern"][];
-            /** @description Whose workspace it works in. */
+            /** @description Agent whose workspace it uses. */
             workspace: string;
         };
-        /** @description What is set for an agent. */
+        /** @description The settings of an agent. */
         AgentView: {
-            /** @description The tools it has to look for first, by pattern. */
+            /** @description Tools it must discover first, by pattern. */
             discover: components["schemas"]["Pattern"][];
-            /** @description In which of its sessions people write to it directly. */
+            /** @description Which of its sessions receive direct messages. */
             dmScope: components["schemas"]["DmScope"];
-            /** @description Its name. */
+            /** @description Name. */
             id: string;
-            /** @description Its model, as `provider/model`. */
+            /** @description Model, as `provider/model`. */
             model: string | null;
-            /** @description Rules of its own. */
+            /** @description Its own rules. */
             policy: components["schemas"]["Rule"][];
-            /** @description When its sessions begin anew by themselves. */
+            /** @description When its sessions are reset automatically. */
             reset: components["schemas"]["Reset"];
-            /** @description What its model is told besides the files of its workspace. */
+            /** @description Extra system prompt, besides the files of its workspace. */
             systemPrompt: string | null;
-            /** @description How hard it thinks. */
+            /** @description Reasoning level. */
             thinking: components["schemas"]["ThinkingLevel"] | null;
-            /** @description The tools its model is shown, by pattern. */
+            /** @description Tools its model is given, by pattern. */
             tools: components["schemas"]["Pattern"][];
-            /** @description Whose workspace it works in. */
+            /** @description Agent whose workspace it uses. */
             workspace: string;
         };
-        /** @description A question as it is shown: exactly what will run. */
+        /** @description An approval request, with exactly what will run. */
         Approval: {
-            /** @description On whose behalf. */
+            /** @description Agent the call is made for. */
             agent: string;
-            /** @description With what it is called. */
+            /** @description Arguments of the call. */
             arguments: unknown;
-            /** @description Who asks, by name. */
+            /** @description Name of the requester. */
             caller: string;
-            /** @description When it was asked. */
+            /** @description When it was requested. */
             createdAt: string;
-            /** @description When. */
+            /** @description When it was decided. */
             decidedAt: string | null;
-            /** @description Who answered. */
+            /** @description Who decided it. */
             decidedBy: string | null;
-            /** @description What it does to the world. */
+            /** @description Effects of the call. */
             effects: components["schemas"]["Effects"];
-            /** @description Until when it can be answered. */
+            /** @description When it expires. */
             expiresAt: string;
             /**
              * Format: uuid
-             * @description Its id, by which it is answered.
+             * @description Id used to decide it.
              */
             id: string;
-            /** @description What the owner said with the answer. */
+            /** @description The owner's message. */
             message: string | null;
-            /** @description The rule that `always` would add, as it would stand in `policy.rules`. */
+            /** @description The rule `always` would add, as it would appear in `policy.rules`. */
             proposedRule: unknown;
-            /** @description Which rule asked. */
+            /** @description The rule that asked. */
             rule: string;
-            /** @description How far the approval reaches. */
+            /** @description Scope of the approval. */
             scope: components["schemas"]["ApprovalScope"];
-            /** @description The conversation it is asked in, if in one. */
+            /** @description Session it belongs to, if any. */
             sessionKey: string | null;
-            /** @description `pending`, `approved`, `denied`, `used`, `expired`, or `withdrawn` when whoever asked goes on without it. */
+            /**
+             * @description `pending`, `approved`, `denied`, `used`, `expired`, or `withdrawn` if the requester
+             *     continued without it.
+             */
             state: string;
-            /** @description The untrusted text that was read before the call was requested. */
+            /** @description Untrusted text read before the call was requested. */
             taintedBy: string | null;
             /** @description The tool. */
             tool: string;
         };
-        /** @description A question that was answered. */
+        /** @description The response with a decided request. */
         ApprovalDecided: {
             /** @description The question. */
             approval: components["schemas"]["Approval"];
         };
-        /** @description Questions to the owner. */
+        /** @description A list of approval requests. */
         ApprovalList: {
-            /** @description The questions, newest first. */
+            /** @description Requests, newest first. */
             approvals: components["schemas"]["Approval"][];
         };
         /** @description How far an approval reaches. */
         ApprovalScope: "once" | "conversation" | "always";
-        /** @description A link to an artifact. */
+        /** @description A download link. */
         ArtifactLink: {
-            /** @description Until when that works. */
+            /** @description When it expires. */
             expires: string;
-            /** @description Where it is downloaded without a token. */
+            /** @description URL that needs no token. */
             url: string;
         };
-        /** @description Artifacts. */
+        /** @description A list of artifacts. */
         ArtifactList: {
-            /** @description The artifacts, newest first. */
+            /** @description Artifacts, newest first. */
             artifacts: components["schemas"]["ArtifactRecord"][];
         };
         /** @description What is known of an artifact. */
@@ -2264,11 +2267,11 @@ export interface components {
              */
             size: number;
         };
-        /** @description An artifact that was removed. */
+        /** @description The response after an artifact was removed. */
         ArtifactRemoved: {
             /**
              * Format: uuid
-             * @description Which one it was.
+             * @description Its id.
              */
             id: string;
             /** @description Always true. */
@@ -2316,9 +2319,9 @@ export interface components {
         };
         /** @description What happened. */
         AuditKind: "started" | "finished" | "refused" | "event";
-        /** @description Entries of the audit. */
+        /** @description A list of audit entries. */
         AuditList: {
-            /** @description The entries, newest first. */
+            /** @description Entries, newest first. */
             entries: components["schemas"]["AuditEntry"][];
         };
         /** @description One thing that is wrong. */
@@ -2355,208 +2358,208 @@ export interface components {
              */
             removed: number;
         };
-        /** @description An account that a bridge carries. */
+        /** @description An account served by a bridge. */
         BridgeMade: {
-            /** @description The account of ours. */
+            /** @description Account name. */
             accountId: string;
-            /** @description The service. */
+            /** @description Name of the service. */
             channel: string;
-            /** @description The bridge's token, shown once; none when it has one. */
+            /** @description The bridge's token, shown once; null if it already has one. */
             token?: string | null;
         };
-        /** @description What is counted at most. */
+        /** @description Limits of the evaluation. */
         CallBound: {
             /**
              * Format: uint32
-             * @description How many calls, the latest.
+             * @description Calls counted, latest first.
              */
             calls: number;
             /**
              * Format: uint32
-             * @description How many tools of a day, those called most.
+             * @description Tools per day, most used first.
              */
             tools: number;
         };
-        /** @description How the calls of a day went. */
+        /** @description Call statistics of a day. */
         CallDay: {
             /**
              * Format: uint64
-             * @description How many ended.
+             * @description Finished calls.
              */
             calls: number;
             /** @description The day. */
             day: string;
             /**
              * Format: uint64
-             * @description How many of them with an error.
+             * @description Failed calls.
              */
             errors: number;
             /**
              * Format: double
-             * @description Half of them took no longer, in milliseconds.
+             * @description Median duration, in milliseconds.
              */
             p50Ms: number | null;
             /**
              * Format: double
-             * @description Nineteen of twenty took no longer, in milliseconds.
+             * @description 95th percentile of the duration, in milliseconds.
              */
             p95Ms: number | null;
         };
-        /** @description How the calls of a tool went on a day. */
+        /** @description Call statistics of a tool on a day. */
         CallTool: {
             /**
              * Format: uint64
-             * @description How many ended.
+             * @description Finished calls.
              */
             calls: number;
             /** @description The day. */
             day: string;
             /**
              * Format: uint64
-             * @description How many of them with an error.
+             * @description Failed calls.
              */
             errors: number;
             /**
              * Format: double
-             * @description Half of them took no longer, in milliseconds.
+             * @description Median duration, in milliseconds.
              */
             p50Ms: number | null;
             /**
              * Format: double
-             * @description Nineteen of twenty took no longer, in milliseconds.
+             * @description 95th percentile of the duration, in milliseconds.
              */
             p95Ms: number | null;
             /** @description The tool. */
             tool: string;
         };
-        /** @description How calls went. */
+        /** @description Call statistics. */
         CallUsage: {
-            /** @description What was counted at most. */
+            /** @description Limits of the evaluation. */
             bound: components["schemas"]["CallBound"];
-            /** @description Whether that was enough for everything there was. */
+            /** @description Whether the limits covered all calls. */
             complete: boolean;
-            /** @description Each day on which a call ended, all tools together; the earliest first. */
+            /** @description Totals of each day with calls, earliest first. */
             days: components["schemas"]["CallDay"][];
-            /** @description The first day, by the clocks of the settings. */
+            /** @description First day, in the configured time zone. */
             since: string;
-            /** @description Each tool of each of these days; the earliest day and the tool called most first. */
+            /** @description Totals of each tool per day; earliest day first, most used tool first. */
             tools: components["schemas"]["CallTool"][];
         };
-        /** @description Accounts on platforms. */
+        /** @description A list of chat accounts. */
         ChannelList: {
             /** @description The accounts. */
             channels: components["schemas"]["ChannelView"][];
             /**
              * Format: uint
-             * @description How many.
+             * @description Number of accounts.
              */
             count: number;
-            /** @description What was heard and is not done. */
+            /** @description Incoming messages not processed yet. */
             inbox: components["schemas"]["InboxCount"];
-            /** @description What is to be said and did not arrive. */
+            /** @description Outgoing messages not delivered. */
             outbox: components["schemas"]["OutboxCount"];
         };
-        /** @description An account that was given its credentials. */
+        /** @description The response after a login. */
         ChannelLogin: {
-            /** @description The account of ours. */
+            /** @description Account name. */
             accountId: string;
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
-            /** @description Its handle there. */
+            /** @description Handle on the platform. */
             handle: string | null;
-            /** @description Its id there. */
+            /** @description Id on the platform. */
             id: string;
-            /** @description What it is called there. */
+            /** @description Display name on the platform. */
             name: string;
         };
-        /** @description An account that was forgotten. */
+        /** @description The response after a logout. */
         ChannelLogout: {
-            /** @description The account of ours. */
+            /** @description Account name. */
             accountId: string;
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
             /** @description Always true. */
             loggedOut: boolean;
         };
-        /** @description An account that was started. */
+        /** @description The response after an account was started. */
         ChannelStarted: {
-            /** @description The account of ours. */
+            /** @description Account name. */
             accountId: string;
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
             /** @description Always true. */
             started: boolean;
         };
-        /** @description An account that was stopped. */
+        /** @description The response after an account was stopped. */
         ChannelStopped: {
-            /** @description The account of ours. */
+            /** @description Account name. */
             accountId: string;
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
             /** @description Always true. */
             stopped: boolean;
         };
-        /** @description An account on a platform, as its owner sees it. */
+        /** @description A chat account. */
         ChannelView: {
-            /** @description The account of ours. */
+            /** @description Account name. */
             accountId: string;
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
-            /** @description What is wrong, if something is. */
+            /** @description What is wrong, if anything. */
             detail: string | null;
-            /** @description Its handle there. */
+            /** @description Handle on the platform. */
             handle: string | null;
-            /** @description Its id there. */
+            /** @description Id on the platform. */
             id: string | null;
-            /** @description When something was last said or heard. */
+            /** @description When a message was last sent or received. */
             lastMessageAt: components["schemas"]["Timestamp"] | null;
-            /** @description What it is called there. */
+            /** @description Display name on the platform. */
             name: string | null;
-            /** @description Since when it stands so. */
+            /** @description When it entered this state. */
             since: components["schemas"]["Timestamp"] | null;
             /** @description `off`, `stopped`, `connecting`, `connected` or `error`. */
             state: string;
         };
-        /** @description What came of a message. */
+        /** @description The outcome of a message. */
         ChatAnswer: components["schemas"]["ChatAnswered"] | components["schemas"]["ChatCommand"] | components["schemas"]["ChatPaused"];
-        /** @description The agent answered. */
+        /** @description A reply of the agent. */
         ChatAnswered: {
-            /** @description The id of the run. */
+            /** @description Run id. */
             runId: string;
             /** @description The session. */
             sessionKey: components["schemas"]["SessionKey"];
             /** @description It is done. */
             status: "done";
-            /** @description Why the model said no more. */
+            /** @description Why the model stopped. */
             stopReason: components["schemas"]["StopReason"];
-            /** @description What it said. */
+            /** @description Text of the reply. */
             text: string;
-            /** @description What the turn used up. */
+            /** @description Usage of the turn. */
             usage: components["schemas"]["TurnUsage"];
         };
-        /** @description A command, and what came of it. */
+        /** @description A slash command and its result. */
         ChatCommand: {
-            /** @description Which one, without its slash. */
+            /** @description Name without its slash. */
             command: string;
-            /** @description Why it was not done. */
+            /** @description Why it failed. */
             error: string | null;
             /** @description The session. */
             sessionKey: components["schemas"]["SessionKey"];
             /** @description It is done. */
             status: "done";
-            /** @description What came of it, in words. */
+            /** @description Result as text. */
             text: string;
         };
-        /** @description A run that waits for the owner. */
+        /** @description A run that needs the owner's approval. */
         ChatPaused: {
             /**
              * Format: uuid
-             * @description The question.
+             * @description Id of the approval request.
              */
             approvalId: string;
-            /** @description With what it is called. */
+            /** @description Arguments of the call. */
             arguments: unknown;
-            /** @description The id of the run. */
+            /** @description Run id. */
             runId: string;
             /** @description The session. */
             sessionKey: components["schemas"]["SessionKey"];
@@ -2565,11 +2568,11 @@ export interface components {
             /** @description The tool. */
             tool: string;
         };
-        /** @description What was stopped. */
+        /** @description The response after a stop. */
         ChatStopped: {
             /** @description The session. */
             sessionKey: components["schemas"]["SessionKey"];
-            /** @description Whether something ran. */
+            /** @description Whether a turn was running. */
             stopped: boolean;
         };
         /** @description What a collection holds. */
@@ -2602,25 +2605,25 @@ export interface components {
             /** @description When what it holds last changed. */
             updated: components["schemas"]["Timestamp"];
         };
-        /** @description What was taken over from config.toml. */
+        /** @description Changes applied from config.toml. */
         ConfigReloaded: {
-            /** @description The keys whose values changed. */
+            /** @description Keys whose values changed. */
             changed: string[];
-            /** @description Those of them that hold only after the next start. */
+            /** @description Keys that take effect after a restart. */
             needsRestart: string[];
         };
-        /** @description Everything that can be set. */
+        /** @description The schema of the settings. */
         ConfigSchema: {
             /**
-             * @description The JSON Schema of the settings. `description` says what a key means, `default` what holds when it
-             *     is not set; `x-secret` marks what is masked when read, `x-restart` what a restart brings into force,
-             *     and `x-local` what is set in the file alone.
+             * @description JSON Schema of the settings. `description` explains a key and `default` gives its default;
+             *     `x-secret` marks values masked when read, `x-restart` those that need a restart, and
+             *     `x-local` those that can only be set in the file.
              */
             schema: unknown;
         };
-        /** @description A value that was set. */
+        /** @description The response after a value was changed. */
         ConfigSet: {
-            /** @description The keys that hold only after the next start. */
+            /** @description Keys that take effect after a restart. */
             needsRestart: string[];
             /** @description Always true. */
             ok: boolean;
@@ -2634,18 +2637,18 @@ export interface components {
             /** @description The value. */
             value: unknown;
         } | {
-            /** @description The settings, as they would stand in config.toml. */
+            /** @description The settings as they would appear in config.toml. */
             config: unknown;
         };
         /** @description How an account is opened. */
         ConnectionKind: "keys" | "oauth";
-        /** @description Accounts of services. */
+        /** @description A list of accounts. */
         ConnectionList: {
             /** @description The accounts. */
             connections: components["schemas"]["ConnectionRecord"][];
             /**
              * Format: uint
-             * @description How many.
+             * @description Number of accounts.
              */
             count: number;
         };
@@ -2675,11 +2678,11 @@ export interface components {
             /** @description Whether it works. */
             status: components["schemas"]["ConnectionStatus"];
         };
-        /** @description An account that was closed. */
+        /** @description The response after an account was removed. */
         ConnectionRemoved: {
             /**
              * Format: uuid
-             * @description Which one it was.
+             * @description Its id.
              */
             pcid: string;
             /** @description Always true. */
@@ -2687,75 +2690,75 @@ export interface components {
         };
         /** @description Whether an account works, as far as is known. */
         ConnectionStatus: "connected" | "error" | "disconnected";
-        /** @description A contact as it is told. */
+        /** @description A contact. */
         Contact: {
-            /** @description Whether it is among the active ones. */
+            /** @description Whether it is active. */
             active: boolean;
-            /** @description Where they are written to by preference, such as `telegram`. */
+            /** @description The preferred platform, such as `telegram`. */
             channel?: string;
             /**
-             * @description The contact's name for ever, such as `tg:90001`.
+             * @description The permanent id, such as `tg:90001`.
              * @default
              */
             contact_id: string;
-            /** @description Until when nothing is sent to them, as after a failure. */
+            /** @description No messages are sent before this time, as after a failed delivery. */
             cooldown_until?: string;
-            /** @description Channels on Discord in which they were seen. */
+            /** @description Discord channels in which they were seen. */
             discord_channel_ids?: string[];
-            /** @description The private channel with them on Discord. */
+            /** @description Direct-message channel on Discord. */
             discord_dm_channel_id?: string;
-            /** @description Who they are on Discord. */
+            /** @description Discord user id. */
             discord_user_id?: string;
-            /** @description Their name on Discord. */
+            /** @description Discord username. */
             discord_username?: string;
             /** @description `human` or `agent`. */
             kind?: string;
-            /** @description Chats on Lark. */
+            /** @description Lark chats. */
             lark_chat_ids?: string[];
-            /** @description Who they are on Lark. */
+            /** @description Lark open id. */
             lark_open_id?: string;
-            /** @description When they last spoke. */
+            /** @description Time of their last message. */
             last_interaction_at?: string;
-            /** @description Chats on LINE in which they were seen. */
+            /** @description LINE chats in which they were seen. */
             line_chat_ids?: string[];
-            /** @description Who they are on LINE. */
+            /** @description LINE user id. */
             line_user_id?: string;
-            /** @description What they are called. */
+            /** @description Display name. */
             nickname?: string;
-            /** @description What they are like. */
+            /** @description Short description of the person. */
             persona_brief?: string;
-            /** @description Under which addresses it is reached. */
+            /** @description Addresses it can be reached at. */
             reachable_ids: string[];
-            /** @description Channels on Slack in which they were seen. */
+            /** @description Slack channels in which they were seen. */
             slack_channel_ids?: string[];
-            /** @description The private channel with them on Slack. */
+            /** @description Direct-message channel on Slack. */
             slack_dm_channel_id?: string;
-            /** @description Their workspace on Slack. */
+            /** @description Slack workspace. */
             slack_team_id?: string;
-            /** @description Who they are on Slack. */
+            /** @description Slack user id. */
             slack_user_id?: string;
-            /** @description Groups on Telegram in which they were seen. */
+            /** @description Telegram groups in which they were seen. */
             tg_group_chat_ids?: string[];
-            /** @description The private chat with them on Telegram. */
+            /** @description Private chat on Telegram. */
             tg_private_chat_id?: string;
-            /** @description Their name on Telegram, without `@`. */
+            /** @description Telegram username, without `@`. */
             tg_username?: string;
-            /** @description What they like to speak of. */
+            /** @description Preferred topics. */
             topic_preferences?: string[];
-            /** @description Who they are on WhatsApp. */
+            /** @description WhatsApp id. */
             wa_id?: string;
         };
-        /** @description Contacts. */
+        /** @description A list of contacts. */
         ContactList: {
-            /** @description The contacts, the active ones first. */
+            /** @description Contacts, active ones first. */
             contacts: components["schemas"]["Contact"][];
             /**
              * Format: uint
-             * @description How many.
+             * @description Number of contacts.
              */
             count: number;
         };
-        /** @description One contact. */
+        /** @description The response with a contact. */
         ContactShown: {
             /** @description The contact. */
             contact: components["schemas"]["Contact"];
@@ -2790,7 +2793,7 @@ export interface components {
         };
         /** @description What happens to a call. */
         Decision: "allow" | "ask" | "deny";
-        /** @description In which session people write to an agent directly. */
+        /** @description Which session direct messages to an agent go to. */
         DmScope: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
         /** @description One kind of effect. */
         Effect: "reads" | "writes" | "runs" | "sends" | "leaves";
@@ -2819,22 +2822,22 @@ export interface components {
         };
         /** @description Stable codes. Faces map them to their own numbers; scripts may match on them. */
         ErrorCode: "unknown_tool" | "invalid_arguments" | "unauthenticated" | "forbidden" | "denied_by_policy" | "approval_required" | "approval_denied" | "rate_limited" | "budget_exceeded" | "deadline_exceeded" | "cancelled" | "not_found" | "conflict" | "too_large" | "storage_full" | "unavailable" | "failed" | "internal";
-        /** @description One thing that was looked at. */
+        /** @description One result of a check. */
         Finding: {
             /** @description What was found. */
             about: string;
-            /** @description What to do about it. */
+            /** @description How to fix it. */
             remedy?: string | null;
-            /** @description How it stands. */
+            /** @description Severity. */
             state: components["schemas"]["FindingState"];
-            /** @description What was looked at, in a word or two. */
+            /** @description What was checked, in a word or two. */
             what: string;
         };
-        /** @description How something stands. */
+        /** @description Severity of a finding. */
         FindingState: "ok" | "look" | "wrong";
-        /** @description What was found. */
+        /** @description The findings of all checks. */
         Findings: {
-            /** @description One for each thing that was looked at; some things have several. */
+            /** @description One or more per check. */
             findings: components["schemas"]["Finding"][];
         };
         /** @description What one agent may do. */
@@ -2844,48 +2847,48 @@ export interface components {
             /** @description What it may do. */
             level: components["schemas"]["Level"];
         };
-        /** @description What is held back of a tool. */
+        /** @description A changed tool definition held back for review. */
         HeldTool: {
-            /** @description How it differs from what was taken on. */
+            /** @description Difference to the accepted definition. */
             difference: string;
-            /** @description What is taken on where it is accepted. */
+            /** @description Fingerprint to accept. */
             fingerprint: string;
-            /** @description Nothing of it was taken on before. */
+            /** @description Whether the tool is new. */
             new: boolean;
-            /** @description Its name there. */
+            /** @description Name at the server. */
             tool: string;
         };
-        /** @description A message that was heard. */
+        /** @description An incoming message. */
         Inbound: {
-            /** @description The account of ours. */
+            /** @description Account name. */
             accountId: string;
             /**
              * Format: int64
-             * @description How often it was tried.
+             * @description Processing attempts.
              */
             attempts: number;
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
             /** @description The chat. */
             chat: string | null;
-            /** @description Why it went no further. */
+            /** @description Why processing failed. */
             error: string | null;
-            /** @description Who wrote, as the platform names them. */
+            /** @description Sender's id on the platform. */
             from: string | null;
             /** @description Our id of it. */
             id: string;
-            /** @description What they are called. */
+            /** @description Sender's display name. */
             name: string | null;
-            /** @description When it was heard. */
+            /** @description When it was received. */
             receivedAt: components["schemas"]["Timestamp"];
-            /** @description The beginning of what they said. */
+            /** @description Start of the text. */
             text: string | null;
         };
-        /** @description What was heard and could not be worked on. */
+        /** @description Incoming messages that could not be processed. */
         Inbox: {
             /**
              * Format: uint
-             * @description How many.
+             * @description Number of messages.
              */
             count: number;
             /** @description The messages. */
@@ -2904,20 +2907,20 @@ export interface components {
              */
             waiting: number;
         };
-        /** @description A message that is worked on again. */
+        /** @description The response after a message was queued again. */
         InboxRetried: {
             /** @description Its id. */
             id: string;
             /** @description Always true. */
             retried: boolean;
         };
-        /** @description What the rules say to a call. */
+        /** @description The decision about a call. */
         Judged: {
-            /** @description What happens to the call. */
+            /** @description The decision. */
             decision: components["schemas"]["Decision"];
-            /** @description What that rule says why. */
+            /** @description Reason given by that rule. */
             reason: string | null;
-            /** @description Which rule decides. */
+            /** @description The deciding rule. */
             rule: string;
             /** @description The tool. */
             tool: string;
@@ -2948,43 +2951,43 @@ export interface components {
             /** @description Until when that works, RFC 3339. */
             urlExpires: string;
         };
-        /** @description What became of a key. */
+        /** @description What happened to an API key. */
         KeyState: "stored" | "kept" | "none";
-        /** @description What kind of object it is. */
+        /** @description Kind of object. */
         Kind: "file" | "agent" | "job" | "session";
-        /** @description A tool that is not offered. */
+        /** @description A tool that is not available. */
         LeftOutTool: {
-            /** @description Why it is not offered. */
+            /** @description The reason. */
             reason: string;
-            /** @description Its name, as its node or server calls it. */
+            /** @description Its name on the node or server. */
             tool: string;
         };
         /** @description What an agent may do with a collection; each level includes the one before. */
         Level: "read" | "write" | "admin";
-        /** @description A browser session that was opened. */
+        /** @description The response with a new browser session. */
         LoggedIn: {
-            /** @description When the session ends. */
+            /** @description When the session expires. */
             expiresAt: string | null;
-            /** @description The session's token, returned this once. */
+            /** @description Token of the session, shown once. */
             token: string;
         };
-        /** @description Whether a browser was logged out. */
+        /** @description The response after a logout. */
         LoggedOut: {
             /** @description Whether a session was revoked; false for tokens that are not a browser session. */
             loggedOut: boolean;
         };
-        /** @description A login that was begun. */
+        /** @description A started login. */
         LoginBegun: {
-            /** @description Which login it is. */
+            /** @description Login id. */
             login: string;
-            /** @description Until when it may be ended. */
+            /** @description When it expires. */
             until: components["schemas"]["Timestamp"];
-            /** @description The address to open in a browser. */
+            /** @description URL to open in a browser. */
             url: string;
         };
-        /** @description A login that was ended. */
+        /** @description The response after a logout. */
         LoginEnded: {
-            /** @description What its authorization server said to that, where it went wrong. */
+            /** @description Error of the authorization server while revoking the tokens, if any. */
             note: string | null;
             /**
              * Format: uuid
@@ -2994,69 +2997,69 @@ export interface components {
             /** @description Always true. */
             removed: boolean;
         };
-        /** @description A link that logs a browser in, once. */
+        /** @description A one-time login link for a browser. */
         LoginLink: {
-            /** @description Its path and fragment at this gateway. */
+            /** @description Path and fragment of the link. */
             path: string;
         };
-        /** @description How the last login at a server stands. */
+        /** @description Status of the last login at a server. */
         LoginStatus: {
-            /** @description The accounts that were opened by a login. */
+            /** @description Accounts created by a login. */
             connections: components["schemas"]["ConnectionRecord"][];
-            /** @description What went wrong, if something did. */
+            /** @description What went wrong, if anything. */
             detail?: string | null;
-            /** @description Which login it is. */
+            /** @description Login id. */
             login?: string;
             /**
              * Format: uuid
-             * @description The account that it opened.
+             * @description The account it created.
              */
             pcid?: string | null;
-            /** @description `none` where there was none, `waiting`, `done` or `failed`. */
+            /** @description `none`, `waiting`, `done` or `failed`. */
             state: string;
-            /** @description Until when it may be ended. */
+            /** @description When it expires. */
             until?: components["schemas"]["Timestamp"];
         };
-        /** @description Who can be added. */
+        /** @description A list of presets. */
         MakerList: {
-            /** @description The makers, in the order in which they are offered. */
+            /** @description Presets, in display order. */
             makers: components["schemas"]["MakerView"][];
         };
-        /** @description How a maker stands in the settings. */
+        /** @description Whether the settings contain a preset. */
         MakerStanding: "absent" | "set" | "keyless" | "different";
-        /** @description Somebody whose models can be added by name. */
+        /** @description A provider preset. */
         MakerView: {
-            /** @description Where its models are asked, and its key is sent. */
+            /** @description Endpoint of its models, where its key is sent. */
             address: string;
-            /** @description The same, where it has to be said in config.toml. */
+            /** @description The same, if config.toml must contain it. */
             baseUrl: string | null;
-            /** @description How the provider differs that has its name, where there is one. */
+            /** @description How an existing provider of the same name differs. */
             difference?: string | null;
-            /** @description Whether the vault has a key under its name. */
+            /** @description Whether the vault has a key for it. */
             hasKey: boolean;
-            /** @description Its name: of the provider in the settings, and of its key in the vault. */
+            /** @description Name, of the provider in the settings and of its key in the vault. */
             id: string;
-            /** @description How it speaks. */
+            /** @description Wire format. */
             kind: components["schemas"]["ProviderKind"];
-            /** @description The model to begin with, where there is a usual one. */
+            /** @description Suggested model, if any. */
             model: string | null;
-            /** @description Whether it wants a key. */
+            /** @description Whether it needs an API key. */
             needsKey: boolean;
-            /** @description How it stands in the settings. */
+            /** @description Whether the settings contain it. */
             standing: components["schemas"]["MakerStanding"];
-            /** @description Its name for people. */
+            /** @description Display name. */
             title: string;
         };
-        /** @description What was found. */
+        /** @description Search results. */
         MemoryFound: {
-            /** @description Whether everything was looked through. */
+            /** @description Whether everything was searched. */
             complete: boolean;
             /**
              * Format: uint
-             * @description How many.
+             * @description Number of results.
              */
             count: number;
-            /** @description What was found, best first. */
+            /** @description Results, best first. */
             results: components["schemas"]["Remembered"][];
         };
         /**
@@ -3064,59 +3067,59 @@ export interface components {
          *     `anthropic/claude-opus-5.5` at `openrouter`.
          */
         ModelId: string;
-        /** @description The models that there are. */
+        /** @description All configured models. */
         ModelList: {
-            /** @description The model that is used unless said. */
+            /** @description The default model. */
             default: string | null;
-            /** @description Models to turn to, in order. */
+            /** @description Fallback models, in order. */
             fallbacks: string[];
-            /** @description What is wrong with the settings of models. */
+            /** @description Problems in the model settings. */
             problems: string[];
             /** @description Every provider. */
             providers: components["schemas"]["ProviderView"][];
         };
-        /** @description What a model costs, in dollars for a million tokens. */
+        /** @description Price of a model, in dollars per million tokens. */
         ModelPrice: {
             /**
              * Format: double
-             * @description Tokens read from the provider's cache; as `input` where it is null.
+             * @description Tokens read from the provider's cache; null means the price of `input`.
              */
             cacheRead: number | null;
             /**
              * Format: double
-             * @description Tokens written to the provider's cache; as `input` where it is null.
+             * @description Tokens written to the provider's cache; null means the price of `input`.
              */
             cacheWrite: number | null;
             /**
              * Format: double
-             * @description Tokens that are read.
+             * @description Input tokens.
              */
             input: number;
             /**
              * Format: double
-             * @description Tokens that are written.
+             * @description Output tokens.
              */
             output: number;
         };
-        /** @description A model that answered. */
+        /** @description A successful test. */
         ModelTested: {
             /**
              * Format: uint64
-             * @description What that cost, in millionths of a dollar, where its price is known.
+             * @description Cost in millionths of a dollar, if the price is known.
              */
             costMicros: number | null;
             /**
              * Format: uint64
-             * @description How long the whole answer took, in milliseconds.
+             * @description Duration of the response, in milliseconds.
              */
             latencyMs: number;
             /** @description The model. */
             model: components["schemas"]["ModelId"];
-            /** @description It was a script; no model was asked. */
+            /** @description Whether it was a script and no model was called. */
             scripted: boolean;
-            /** @description What it said. */
+            /** @description The reply. */
             text: string;
-            /** @description What it used up. */
+            /** @description Tokens used. */
             usage: components["schemas"]["ModelUsage"];
         };
         /** @description Tokens that were used up. */
@@ -3152,62 +3155,62 @@ export interface components {
              */
             reasoning: number;
         };
-        /** @description A model, with what is known of it. */
+        /** @description A model. */
         ModelView: {
             /**
              * Format: uint64
-             * @description How many tokens it takes.
+             * @description Context window, in tokens.
              */
             contextTokens: number | null;
             /** @description As `provider/model`. */
             id: components["schemas"]["ModelId"];
-            /** @description As its provider names it. */
+            /** @description Id at its provider. */
             model: string;
-            /** @description What it costs, where that is known. */
+            /** @description Price, if known. */
             price: components["schemas"]["ModelPrice"] | null;
-            /** @description What it is called. */
+            /** @description Display name. */
             title: string | null;
         };
-        /** @description A code by which a machine becomes a node, once. */
+        /** @description A one-time enrolment code. */
         NodeCode: {
             /** @description The code. */
             code: string;
-            /** @description Until when it is good. */
+            /** @description When it expires. */
             expiresAt: string;
-            /** @description The name the machine will have. */
+            /** @description Name of the node. */
             nodeId: string;
         };
-        /** @description A machine that became a node. */
+        /** @description The response after a node enrolled. */
         NodeEnrolled: {
             /** @description Its name. */
             nodeId: string;
-            /** @description The text of its own token, which is told this once. */
+            /** @description Its token, shown once. */
             token: string;
         };
-        /** @description A node on record. */
+        /** @description A registered node. */
         NodeEntry: {
-            /** @description Its system, as it said itself. */
+            /** @description Its operating system, as it reported. */
             clientPlatform: string;
-            /** @description Its version, as it said itself. */
+            /** @description Its version, as it reported. */
             clientVersion: string;
-            /** @description When it was first seen, as RFC 3339. */
+            /** @description First connection (RFC 3339). */
             firstSeenAt: string;
-            /** @description The names it had before. */
+            /** @description Former names. */
             formerIds?: string[];
-            /** @description What the machine can do. */
+            /** @description Capabilities of the machine. */
             hostCapabilities: string[];
-            /** @description When it last connected or went, as RFC 3339. */
+            /** @description Last connect or disconnect (RFC 3339). */
             lastSeenAt: string;
-            /** @description Tools it sent that are not offered, while it is connected. */
+            /** @description Tools it sent that are not available, while it is connected. */
             leftOut?: components["schemas"]["LeftOutTool"][];
             /** @description Its name. */
             nodeId: string;
-            /** @description Whether it is connected now. */
+            /** @description Whether it is connected. */
             online: boolean;
-            /** @description Its tools, without its name before them. */
+            /** @description Its tools, without prefix. */
             tools: string[];
         };
-        /** @description The node is forgotten, and its own token taken back. */
+        /** @description The node was removed and its token revoked. */
         NodeForgetResult: {
             /** @description Whether a connection was closed. */
             disconnected: boolean;
@@ -3215,68 +3218,68 @@ export interface components {
             nodeId: string;
             /** @description Always true. */
             ok: boolean;
-            /** @description Whether it was on record. */
+            /** @description Whether it was registered. */
             removed: boolean;
         };
-        /** @description Nodes. */
+        /** @description A list of nodes. */
         NodeList: {
             /**
              * Format: uint
-             * @description How many.
+             * @description Number of nodes.
              */
             count: number;
-            /** @description Every node on record. */
+            /** @description All known nodes. */
             nodes: components["schemas"]["NodeEntry"][];
         };
-        /** @description A node that was renamed. */
+        /** @description The response after a node was renamed. */
         NodeRenamed: {
-            /** @description The name it has now. */
+            /** @description Its new name. */
             nodeId: string;
         };
-        /** @description A node whose token was taken back. */
+        /** @description The response after a node's token was revoked. */
         NodeRevoked: {
             /** @description Whether it was connected. */
             disconnected: boolean;
             /** @description The node. */
             nodeId: string;
         };
-        /** @description A message that is to be said, or was. */
+        /** @description An outgoing message. */
         Outbound: {
-            /** @description The account of ours. */
+            /** @description Account name. */
             accountId: string;
             /**
              * Format: int64
-             * @description How often it was tried.
+             * @description Delivery attempts.
              */
             attempts: number;
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
             /** @description When it was written. */
             createdAt: components["schemas"]["Timestamp"];
-            /** @description Not before this. */
+            /** @description Earliest time of the next attempt. */
             due: components["schemas"]["Timestamp"];
-            /** @description When it arrived, or was given up. */
+            /** @description When it was delivered or given up. */
             endedAt: components["schemas"]["Timestamp"] | null;
-            /** @description What went wrong last. */
+            /** @description Last error. */
             error: string | null;
             /** @description Its id. */
             id: string;
-            /** @description The platform's id of it. */
+            /** @description Message id on the platform. */
             messageId: string | null;
-            /** @description The conversation that it comes from. */
+            /** @description Session it comes from. */
             sessionKey: string | null;
-            /** @description Where it stands. */
+            /** @description Delivery state. */
             state: components["schemas"]["OutboxState"];
-            /** @description The beginning of it, or the name of a file. */
+            /** @description Start of the text, or a file name. */
             text: string | null;
             /** @description The chat. */
             to: string | null;
         };
-        /** @description What is to be said, or was. */
+        /** @description A list of outgoing messages. */
         Outbox: {
             /**
              * Format: uint
-             * @description How many are listed.
+             * @description Number of messages.
              */
             count: number;
             /**
@@ -3315,14 +3318,14 @@ export interface components {
              */
             waiting: number;
         };
-        /** @description A message that was let go of. */
+        /** @description The response after a message was dropped. */
         OutboxDropped: {
             /** @description Always true. */
             dropped: boolean;
             /** @description Its id. */
             id: string;
         };
-        /** @description A message that is tried again. */
+        /** @description The response after a message was queued again. */
         OutboxResent: {
             /** @description Its id. */
             id: string;
@@ -3331,96 +3334,96 @@ export interface components {
         };
         /** @description Where something that is to be said stands. */
         OutboxState: "pending" | "sending" | "sent" | "failed" | "unknown" | "dropped";
-        /** @description Somebody who writes, as the owner sees them. */
+        /** @description A person who writes to an account. */
         Pair: {
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
-            /** @description What the owner is told to know them by. */
+            /** @description Pairing code, which identifies them to the owner. */
             code: string | null;
-            /** @description When it was decided. */
+            /** @description When the owner decided. */
             decidedAt: components["schemas"]["Timestamp"] | null;
-            /** @description Their handle. */
+            /** @description Handle. */
             handle: string | null;
-            /** @description The beginning of what they said. */
+            /** @description Start of their first message. */
             message: string | null;
-            /** @description What they are called. */
+            /** @description Display name. */
             name: string | null;
-            /** @description Whether it is the owner. */
+            /** @description Whether this is the owner. */
             owner: boolean;
-            /** @description When they first asked. */
+            /** @description When they first wrote. */
             requestedAt: components["schemas"]["Timestamp"];
-            /** @description Who, as the platform names them. */
+            /** @description Id on the platform. */
             senderId: string;
-            /** @description Whether they may speak. */
+            /** @description Pairing state. */
             state: components["schemas"]["SenderState"];
         };
-        /** @description Somebody who may speak. */
+        /** @description The response after a pairing was approved. */
         PairApproved: {
             /** @description Always true. */
             approved: boolean;
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
-            /** @description What they are called. */
+            /** @description Display name. */
             name: string | null;
-            /** @description Whether it is the owner. */
+            /** @description Whether this is the owner. */
             owner: boolean;
-            /** @description Who, as the platform names them. */
+            /** @description Id on the platform. */
             senderId: string;
         };
-        /** @description Somebody who was forgotten. */
+        /** @description The response after a person was removed. */
         PairForgotten: {
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
             /** @description Always true. */
             forgotten: boolean;
-            /** @description Who, as the platform names them. */
+            /** @description Id on the platform. */
             senderId: string;
         };
-        /** @description People who write. */
+        /** @description A list of people. */
         PairList: {
             /**
              * Format: uint
-             * @description How many.
+             * @description Number of people.
              */
             count: number;
-            /** @description Those who ask to be known, and those who were decided about. */
+            /** @description Pending pairing requests and decided ones. */
             pairs: components["schemas"]["Pair"][];
         };
-        /** @description Somebody who may not speak. */
+        /** @description The response after a pairing was rejected. */
         PairRejected: {
-            /** @description The platform. */
+            /** @description Platform. */
             channel: string;
             /** @description Always true. */
             rejected: boolean;
-            /** @description Who, as the platform names them. */
+            /** @description Id on the platform. */
             senderId: string;
         };
         /** @description A name pattern in which `*` stands for any run of characters. */
         Pattern: string;
         /** @description A picture in a message. */
         PictureRef: {
-            /** @description What kind of picture. */
+            /** @description MIME type. */
             mimeType: string;
-            /** @description `SEQ/INDEX`: what to ask for it with. */
+            /** @description `SEQ/INDEX`: the name to request it by. */
             ref: string;
         };
-        /** @description A test of one argument; every part that is given has to hold. */
+        /** @description A condition on one argument; all given parts have to hold. */
         Predicate: {
             /** @description The argument's text contains this. */
             contains?: string | null;
-            /** @description The argument is exactly this value. */
+            /** @description The argument equals this value. */
             equals?: unknown;
             /**
-             * @description The argument is a URL of one of these hosts; `*.example.com` for subdomains. A URL that
-             *     cannot be understood matches where the rule denies or asks, and not where it allows.
+             * @description The argument is a URL with one of these hosts; `*.example.com` matches subdomains. A URL that cannot be
+             *     parsed matches rules that deny or ask, but not rules that allow.
              */
             host?: components["schemas"]["Pattern"][];
-            /** @description The argument's text matches this regular expression somewhere. */
+            /** @description The argument's text contains a match of this regular expression. */
             matches?: string | null;
             /**
-             * @description The argument is a command whose programs, by their resolved names, are among these:
-             *     `/usr/bin/git` and `env git` are `git`. Where the rule allows, all of them have to be, and a
-             *     command that cannot be understood does not match; where it denies or asks, one is enough.
+             * @description The argument is a command whose programs, by their resolved names, are in this list:
+             *     `/usr/bin/git` and `env git` are `git`. For rules that allow, all of them have to be, and a command that
+             *     cannot be parsed does not match; for rules that deny or ask, one is enough.
              */
             program?: components["schemas"]["Pattern"][];
             /** @description The argument's text starts with this. */
@@ -3433,22 +3436,22 @@ export interface components {
             /** @description The parameter, as a dotted path (`schedule.kind`). */
             parameter: string;
         };
-        /** @description A provider that was added. */
+        /** @description The response after a provider was added. */
         ProviderAdded: {
-            /** @description The model that is used unless said. */
+            /** @description The default model. */
             default: string | null;
-            /** @description What became of its key. */
+            /** @description What happened to its API key. */
             key: components["schemas"]["KeyState"];
-            /** @description The model that was meant; null where none was said and there is no usual one. */
+            /** @description The chosen model; null if none was named and there is no suggestion. */
             model: components["schemas"]["ModelId"] | null;
             /** @description The provider with its models. */
             provider: components["schemas"]["ProviderView"];
         };
-        /** @description How a provider speaks. */
+        /** @description API of a provider. */
         ProviderKind: "anthropic" | "openai" | "openai-responses" | "gemini" | "scripted";
-        /** @description A provider that was removed. */
+        /** @description The response after a provider was removed. */
         ProviderRemoved: {
-            /** @description Whether its key was taken out of the vault too. */
+            /** @description Whether its key was removed from the vault too. */
             keyRemoved: boolean;
             /** @description Its name. */
             name: string;
@@ -3457,75 +3460,75 @@ export interface components {
         };
         /** @description A provider with its models. */
         ProviderView: {
-            /** @description Where it is; empty for a script. */
+            /** @description Endpoint; empty for a script. */
             baseUrl: string;
-            /** @description Models of it that the settings name. */
+            /** @description Its models named in the settings. */
             configured: components["schemas"]["ModelId"][];
-            /** @description Why it does not say what it offers. */
+            /** @description Why its models could not be listed. */
             error?: string | null;
-            /** @description How it speaks. */
+            /** @description Wire format. */
             kind: components["schemas"]["ProviderKind"];
-            /** @description What it offers. */
+            /** @description Models it offers. */
             offered?: components["schemas"]["ModelView"][] | null;
             /** @description Its name in the settings. */
             provider: string;
-            /** @description It replays a file; no model is there. */
+            /** @description Whether it replays a file instead of calling a model. */
             scripted: boolean;
-            /** @description The same, with what is known of them. */
+            /** @description The same, with details. */
             used: components["schemas"]["ModelView"][];
         };
-        /** @description Something that was found. */
+        /** @description A search result. */
         Remembered: {
-            /** @description Whose it is. */
+            /** @description The agent. */
             agent: string;
-            /** @description When, as RFC 3339. */
+            /** @description Time, as RFC 3339. */
             at: string;
             /** @description The file's path. */
             path?: string | null;
             /**
              * Format: int64
-             * @description The number of the message, or of the line in the file.
+             * @description Number of the message, or line in the file.
              */
             place: number;
-            /** @description Who said it: `user`, `assistant` or `tool`. */
+            /** @description `user`, `assistant` or `tool`. */
             role?: string | null;
             /** @description The session's key. */
             sessionKey?: string | null;
-            /** @description The words around what was found. */
+            /** @description The text around the match. */
             snippet: string;
-            /** @description `session` where its model is still shown it, `archive` where not, or `file`. */
+            /** @description `session` if the model still sees it, `archive` if not, or `file`. */
             source: string;
         };
-        /** @description When a session begins anew by itself. What was said is archived. */
+        /** @description When a session is cleared automatically. Its messages are archived. */
         Reset: {
             /**
              * Format: uint8
-             * @description For `daily`: the hour, by `timezone`.
+             * @description For `daily`: the hour, in `timezone`.
              * @default 4
              */
             at_hour: number;
             /**
              * Format: uint32
-             * @description For `idle`: after so many minutes.
+             * @description For `idle`: the period in minutes.
              * @default 60
              */
             idle_minutes: number;
             /**
-             * @description `manual`: never; `daily`: at an hour of the user's day; `idle`: when nobody spoke for a while.
+             * @description `manual`: never; `daily`: at an hour of the user's day; `idle`: after a period without messages.
              * @default daily
              */
             mode: components["schemas"]["ResetMode"];
         };
-        /** @description When a session begins anew by itself. */
+        /** @description When a session is cleared automatically. */
         ResetMode: "manual" | "daily" | "idle";
-        /** @description When a session begins anew by itself: looked at when the next message comes. */
+        /** @description When a session resets automatically; checked when the next message arrives. */
         ResetPolicy: {
             /** @constant */
             mode: "manual";
         } | {
             /**
              * Format: uint8
-             * @description At this hour of the user's day.
+             * @description Hour of the day, in the user's time zone.
              */
             atHour: number;
             /** @constant */
@@ -3533,52 +3536,52 @@ export interface components {
         } | {
             /**
              * Format: uint32
-             * @description For so many minutes.
+             * @description Length of that period, in minutes.
              */
             idleMinutes: number;
             /** @constant */
             mode: "idle";
         };
-        /** @description What an agent may do with a resource. */
+        /** @description The response after a grant. */
         ResourceGranted: {
             /** @description The agent. */
             agent: string;
             /**
              * Format: uuid
-             * @description Which one.
+             * @description Id of the resource.
              */
             collectionId: string;
-            /** @description How much it may do. */
+            /** @description Access level. */
             level: components["schemas"]["Level"];
         };
-        /** @description Resources. */
+        /** @description A list of resources. */
         ResourceList: {
             /** @description The resources. */
             resources: components["schemas"]["CollectionRecord"][];
         };
-        /** @description A resource that was removed. */
+        /** @description The response after a resource was removed. */
         ResourceRemoved: {
             /**
              * Format: uuid
-             * @description Which one it was.
+             * @description Its id.
              */
             collectionId: string;
             /** @description Always true. */
             removed: boolean;
         };
-        /** @description An agent that may no longer use a resource. */
+        /** @description The response after a grant was revoked. */
         ResourceRevoked: {
             /** @description The agent. */
             agent: string;
             /**
              * Format: uuid
-             * @description Which one.
+             * @description Id of the resource.
              */
             collectionId: string;
             /** @description Always true. */
             revoked: boolean;
         };
-        /** @description One resource, with who may use it. */
+        /** @description A resource and its grants. */
         ResourceShown: {
             /**
              * Format: uint64
@@ -3594,7 +3597,7 @@ export interface components {
             created: components["schemas"]["Timestamp"];
             /** @description What it is for. */
             description: string;
-            /** @description Who may use it. */
+            /** @description Agents that may use it. */
             grants: components["schemas"]["Grant"][];
             /**
              * Format: uint64
@@ -3605,33 +3608,33 @@ export interface components {
             kind: components["schemas"]["CollectionKind"];
             /** @description Its name, the only one of its kind. */
             name: string;
-            /** @description What is known of the secrets in it, where it is a vault. */
+            /** @description Names and hosts of its secrets, if it is a vault. */
             secrets?: components["schemas"]["VaultEntry"][] | null;
             /** @description When what it holds last changed. */
             updated: components["schemas"]["Timestamp"];
         };
-        /** @description What was taken back. */
+        /** @description The response after a rewind. */
         Rewound: {
-            /** @description Where all of it is kept. */
+            /** @description Archive of the removed messages. */
             archivedTo: string;
             /**
              * Format: uint
-             * @description How many messages.
+             * @description Messages removed.
              */
             removedMessages: number;
             /**
              * Format: uint
-             * @description How many calls of tools were among them; what they did stays done.
+             * @description Tool calls among them; their effects remain.
              */
             removedToolCalls: number;
             /** @description The session. */
             sessionKey: string;
-            /** @description What the user's message said, to be said anew. */
+            /** @description Text of the user message, to be sent again. */
             text: string;
         };
         /** @description What a token, and so its bearer, is for. */
         Role: "owner" | "client" | "node" | "read-only" | "channel";
-        /** @description One rule. Every part that is given has to match for the rule to decide a call. */
+        /** @description One rule. All given conditions have to match. */
         Rule: {
             /**
              * @description Agent name patterns. Empty: any.
@@ -3639,15 +3642,14 @@ export interface components {
              */
             agents: components["schemas"]["Pattern"][];
             /**
-             * @description Caller patterns, such as `owner:*`, `client:laptop`, `guest:corp/*` or `person:telegram:42`.
-             *     Empty: any.
+             * @description Caller patterns, such as `owner:*`, `client:laptop`, `guest:corp/*` or `person:telegram:42`. Empty: any.
              * @default []
              */
             callers: components["schemas"]["Pattern"][];
-            /** @description What happens to a call that matches. */
+            /** @description Decision for a matching call. */
             decision: components["schemas"]["Decision"];
             /**
-             * @description Matches a tool that has at least one of these effects. Empty: any.
+             * @description Matches tools with at least one of these effects. Empty: any.
              * @default []
              */
             effects: components["schemas"]["Effect"][];
@@ -3656,26 +3658,26 @@ export interface components {
              * @default false
              */
             network: boolean;
-            /** @description Why, shown with a refusal or an approval request. */
+            /** @description Reason, shown with a denial or an approval request. */
             reason?: string | null;
             /**
-             * @description Tool name patterns, `*` for any run of characters.
+             * @description Tool name patterns; `*` matches any characters.
              * @default [
              *       "*"
              *     ]
              */
             tools: components["schemas"]["Pattern"][];
             /**
-             * @description Tests of arguments, by dotted argument path; a path with dots is quoted.
+             * @description Conditions on arguments, by dotted argument path; quote a path that contains dots.
              * @default {}
              */
             when: {
                 [key: string]: components["schemas"]["Predicate"];
             };
         };
-        /** @description Rules. */
+        /** @description A list of rules. */
         RuleList: {
-            /** @description The rules, in order. */
+            /** @description Rules, in order. */
             rules: components["schemas"]["Rule"][];
         };
         /** @description The names of secrets. */
@@ -3683,14 +3685,14 @@ export interface components {
             /** @description The names. */
             names: string[];
         };
-        /** @description A secret that was forgotten. */
+        /** @description The response after a secret was removed. */
         SecretRemoved: {
             /** @description Its name. */
             name: string;
             /** @description Always true. */
             removed: boolean;
         };
-        /** @description A secret that was stored. */
+        /** @description The response after a secret was stored. */
         SecretStored: {
             /** @description Its name. */
             name: string;
@@ -3699,173 +3701,173 @@ export interface components {
         };
         /** @description Whether the owner knows somebody. */
         SenderState: "asking" | "approved" | "rejected";
-        /** @description What was taken on. */
+        /** @description The response after definitions were accepted. */
         ServerAccepted: {
-            /** @description The tools, by their names there. */
+            /** @description Accepted tools, by their names at the server. */
             accepted: string[];
             /** @description The server. */
             name: string;
         };
-        /** @description A server that was added. */
+        /** @description The response after a server was added. */
         ServerAdded: {
             /** @description Always true. */
             added: boolean;
             /** @description Its name. */
             name: string;
         };
-        /** @description How a server is reached. */
+        /** @description Transport of a server. */
         ServerKind: "openapi" | "stdio" | "http";
-        /** @description MCP servers. */
+        /** @description A list of MCP servers. */
         ServerList: {
             /**
              * Format: uint
-             * @description How many.
+             * @description Number of servers.
              */
             count: number;
             /** @description The servers. */
             servers: components["schemas"]["ServerView"][];
         };
-        /** @description A server that was removed. */
+        /** @description The response after a server was removed. */
         ServerRemoved: {
             /** @description Its name. */
             name: string;
             /** @description Always true. */
             removed: boolean;
         };
-        /** @description One server, whole. */
+        /** @description A server with its tools. */
         ServerShown: {
-            /** @description The program that is it. */
+            /** @description Command. */
             command?: string | null;
             /**
              * Format: uint
-             * @description Of how many tools something is held back.
+             * @description Number of tools held back for review.
              */
             held?: number;
-            /** @description What of them is held back. */
+            /** @description Definitions held back for review. */
             heldBack: components["schemas"]["HeldTool"][];
-            /** @description Tools that are not offered as they are, because a schema of theirs cannot be used. */
+            /** @description Tools left out because one of their schemas cannot be used. */
             leftOut: components["schemas"]["LeftOutTool"][];
             /** @description Its name. */
             name: string;
-            /** @description What is wrong, if something is. */
+            /** @description What is wrong, if anything. */
             problem?: string | null;
-            /** @description As it is named in the catalogue. */
+            /** @description Name in the catalogue. */
             server?: string;
-            /** @description The service whose accounts it is used with. */
+            /** @description Service whose accounts it uses. */
             service?: string;
-            /** @description How its connections stand, the most telling of several. */
+            /** @description State of its connections; the most significant if there are several. */
             state: components["schemas"]["ServerState"];
-            /** @description Its last words. */
+            /** @description Last log lines. */
             stderr: string;
             /** @description Its tools. */
             toolList: components["schemas"]["ServerTool"][];
             /**
              * Format: uint
-             * @description How many tools it offers.
+             * @description Number of tools offered.
              */
             tools?: number;
-            /** @description How it is reached. */
+            /** @description Transport. */
             type?: components["schemas"]["ServerKind"];
-            /** @description Where it is. */
+            /** @description URL. */
             url?: string | null;
         };
-        /** @description How a server stands. */
+        /** @description State of a server. */
         ServerState: "off" | "stopped" | "idle" | "starting" | "ready" | "failing";
         /** @description A tool of a server. */
         ServerTool: {
-            /** @description What it says of itself. */
+            /** @description Description given by the server. */
             description: string | null;
-            /** @description Its name in the catalogue. */
+            /** @description Name in the catalogue. */
             name: string;
-            /** @description Its name there. */
+            /** @description Name at the server. */
             tool: string;
         };
-        /** @description How a server stands. Of one that is switched off, only its name is told. */
+        /** @description The status of a server; only name and state if it is disabled. */
         ServerView: {
-            /** @description The program that is it. */
+            /** @description Command. */
             command?: string | null;
             /**
              * Format: uint
-             * @description Of how many tools something is held back.
+             * @description Number of tools held back for review.
              */
             held?: number;
             /** @description Its name. */
             name: string;
-            /** @description What is wrong, if something is. */
+            /** @description What is wrong, if anything. */
             problem?: string | null;
-            /** @description As it is named in the catalogue. */
+            /** @description Name in the catalogue. */
             server?: string;
-            /** @description The service whose accounts it is used with. */
+            /** @description Service whose accounts it uses. */
             service?: string;
-            /** @description How its connections stand, the most telling of several. */
+            /** @description State of its connections; the most significant if there are several. */
             state: components["schemas"]["ServerState"];
             /**
              * Format: uint
-             * @description How many tools it offers.
+             * @description Number of tools offered.
              */
             tools?: number;
-            /** @description How it is reached. */
+            /** @description Transport. */
             type?: components["schemas"]["ServerKind"];
-            /** @description Where it is. */
+            /** @description URL. */
             url?: string | null;
         };
-        /** @description A session that was shortened. */
+        /** @description The response after a compaction. */
         SessionCompacted: {
-            /** @description Where the others are. */
+            /** @description Name of the archive. */
             archivedTo: string;
             /**
              * Format: uint
-             * @description How many still are.
+             * @description Messages kept.
              */
             keptMessages: number;
             /** @description The session. */
             sessionKey: components["schemas"]["SessionKey"];
             /**
              * Format: uint
-             * @description How many messages are no longer shown.
+             * @description Messages removed from the context.
              */
             trimmedMessages: number;
         };
-        /** @description A session that is gone. */
+        /** @description The response after a session was deleted. */
         SessionDeleted: {
             /**
              * Format: uint
-             * @description How many archives were removed.
+             * @description Archives deleted.
              */
             deletedArchives: number;
             /**
              * Format: uint64
-             * @description How many messages were deleted, also of before it was last begun anew.
+             * @description Messages deleted, including those from before its last reset.
              */
             deletedMessages: number;
-            /** @description The key it had. */
+            /** @description Its key. */
             sessionKey: string;
             /**
              * Format: uint64
-             * @description How many open questions to the owner were withdrawn.
+             * @description Pending approvals withdrawn.
              */
             withdrawnApprovals: number;
         };
-        /** @description The key of a session, in its one spelling. */
+        /** @description The key of a session, in canonical spelling. */
         SessionKey: string;
-        /** @description Sessions. */
+        /** @description A list of sessions. */
         SessionList: {
             /**
              * Format: uint
-             * @description How many are listed.
+             * @description Number of sessions listed.
              */
             count: number;
-            /** @description The sessions, the latest active first. */
+            /** @description Sessions, last used first. */
             sessions: components["schemas"]["SessionView"][];
             /**
              * Format: uint64
-             * @description How many there are, where that is counted.
+             * @description Number of all sessions, if counted.
              */
             total?: number | null;
         };
-        /** @description One message of a session, in words. */
+        /** @description A message of a session, as text. */
         SessionMessage: {
-            /** @description The pictures in it. */
+            /** @description Attached pictures. */
             pictures?: components["schemas"]["PictureRef"][];
             /** @description `user`, `assistant` or `tool`. */
             role: string;
@@ -3874,243 +3876,240 @@ export interface components {
              * @description Its number in the session.
              */
             seq: number;
-            /** @description What was said. */
+            /** @description The text. */
             text: string;
-            /** @description The tools that were called. */
+            /** @description The tools that were called, or whose results these are. */
             tools?: string[];
-            /**
-             * @description What the turn that ends with this message used up; absent in all other messages, and where it
-             *     is not known.
-             */
+            /** @description Usage of the turn that ends with this message; absent in all other messages, and if unknown. */
             usage?: components["schemas"]["TurnUsage"] | null;
         };
         /** @description Messages of a session. */
         SessionMessages: {
-            /** @description The messages, oldest first. */
+            /** @description Messages, oldest first. */
             messages: components["schemas"]["SessionMessage"][];
             /** @description The session. */
             sessionKey: components["schemas"]["SessionKey"];
         };
-        /** @description A session that was begun anew. */
+        /** @description The response after a reset. */
         SessionReset: {
             /**
              * Format: uint
-             * @description How many messages went into the archive.
+             * @description Messages archived.
              */
             archivedMessages: number;
-            /** @description Where that is; empty when nothing was said. */
+            /** @description Name of the archive; empty if there was nothing to archive. */
             archivedTo: string;
-            /** @description The id after. */
+            /** @description New id. */
             newSessionId: string;
-            /** @description The id before. */
+            /** @description Previous id. */
             oldSessionId: string;
             /** @description The session. */
             sessionKey: components["schemas"]["SessionKey"];
             /**
              * Format: int64
-             * @description The tokens that were counted before.
+             * @description Tokens counted before the reset.
              */
             tokens: number;
         };
-        /** @description What is set for one session, over what its agent says. */
+        /** @description Settings of one session; they override the agent's. */
         SessionSettings: {
             /**
              * Format: uint32
-             * @description The most tokens of one reply.
+             * @description Maximum tokens of one reply.
              */
             maxTokens?: number | null;
             /** @description The model. */
             model?: components["schemas"]["ModelId"] | null;
-            /** @description When it begins anew by itself. */
+            /** @description When it resets automatically. */
             resetPolicy?: components["schemas"]["ResetPolicy"] | null;
-            /** @description What the model is told besides. */
+            /** @description Additional system prompt. */
             systemPrompt?: string | null;
-            /** @description How hard to think. */
+            /** @description Reasoning effort. */
             thinkingLevel?: components["schemas"]["Thinking"] | null;
         };
-        /** @description One session. */
+        /** @description The response with a session. */
         SessionShown: {
             /** @description The session. */
             session: components["schemas"]["SessionWhole"];
         };
-        /** @description A session in a list. */
+        /** @description A session. */
         SessionView: {
             /** @description Whose conversation. */
             agent: string;
-            /** @description Whether a turn runs in it now. */
+            /** @description Whether a turn is running. */
             busy: boolean;
             /**
              * Format: int64
-             * @description What that cost, in millionths of a dollar.
+             * @description Cost since the last reset, in millionths of a dollar.
              */
             costMicros: number;
             /** @description When it was made. */
             createdAt: string;
             /**
              * Format: int64
-             * @description Tokens that went in since the last reset.
+             * @description Input tokens since the last reset.
              */
             inputTokens: number;
-            /** @description What the user calls it. */
+            /** @description Label set by the user. */
             label: string | null;
-            /** @description When somebody last said something in it. */
+            /** @description When it was last used. */
             lastActiveAt: string;
             /**
              * Format: uint64
-             * @description How many messages it shows, without what is archived.
+             * @description Messages in the context, without archived ones.
              */
             messages: number;
             /**
              * Format: int64
-             * @description Tokens that came out since the last reset.
+             * @description Output tokens since the last reset.
              */
             outputTokens: number;
-            /** @description Its present id; a reset gives it another. */
+            /** @description Current id; a reset changes it. */
             sessionId: string;
-            /** @description Its key, `agent:NAME:REST`. */
+            /** @description Key, `agent:NAME:REST`. */
             sessionKey: string;
         };
-        /** @description One session, whole. */
+        /** @description A session with its settings. */
         SessionWhole: {
             /** @description Whose conversation. */
             agent: string;
-            /** @description Whether a turn runs in it now. */
+            /** @description Whether a turn is running. */
             busy: boolean;
             /**
              * Format: int64
-             * @description What that cost, in millionths of a dollar.
+             * @description Cost since the last reset, in millionths of a dollar.
              */
             costMicros: number;
             /** @description When it was made. */
             createdAt: string;
             /**
              * Format: int64
-             * @description Tokens that went in since the last reset.
+             * @description Input tokens since the last reset.
              */
             inputTokens: number;
-            /** @description What the user calls it. */
+            /** @description Label set by the user. */
             label: string | null;
-            /** @description When somebody last said something in it. */
+            /** @description When it was last used. */
             lastActiveAt: string;
-            /** @description When it was last begun anew. */
+            /** @description When it was last reset. */
             lastResetAt: string | null;
             /**
              * Format: uint64
-             * @description How many messages it shows, without what is archived.
+             * @description Messages in the context, without archived ones.
              */
             messages: number;
             /**
              * Format: int64
-             * @description Tokens that came out since the last reset.
+             * @description Output tokens since the last reset.
              */
             outputTokens: number;
-            /** @description The ids it had before. */
+            /** @description Previous ids. */
             previous: string[];
             /**
              * Format: uint
-             * @description How many inputs wait in it.
+             * @description Queued inputs.
              */
             queued: number;
-            /** @description Its present id; a reset gives it another. */
+            /** @description Current id; a reset changes it. */
             sessionId: string;
-            /** @description Its key, `agent:NAME:REST`. */
+            /** @description Key, `agent:NAME:REST`. */
             sessionKey: string;
-            /** @description What is set for it. */
+            /** @description Its settings. */
             settings: components["schemas"]["SessionSettings"];
         };
-        /** @description What a skill needs. */
+        /** @description Requirements of a skill. */
         SkillNeedsShape: {
-            /** @description What one machine must be able to do. */
+            /** @description Capabilities that one node must have. */
             capabilities: string[];
         };
-        /** @description A machine. */
+        /** @description A node. */
         SkillNode: {
-            /** @description What it can do. */
+            /** @description Its capabilities. */
             hostCapabilities: string[];
             /** @description Its name. */
             nodeId: string;
-            /** @description Whether it is connected now. */
+            /** @description Whether it is connected. */
             online: boolean;
         };
-        /** @description One skill. */
+        /** @description The response with a skill. */
         SkillShown: {
             /** @description The skill. */
             skill: components["schemas"]["SkillText"];
         };
         /** @description Which copy of a skill was found. */
         SkillSource: "agent" | "global";
-        /** @description Where a skill stands. */
+        /** @description Status of a skill. */
         SkillStatus: {
-            /** @description Whether it is shown whatever the machines can do. */
+            /** @description Whether it is shown whatever the nodes can do. */
             always: boolean;
-            /** @description What it is for. */
+            /** @description Its description. */
             description: string;
-            /** @description Whether an agent is shown it now. */
+            /** @description Whether it is shown to the agent now. */
             eligible: boolean;
-            /** @description The connected nodes that can do all it needs. */
+            /** @description Connected nodes with all required capabilities. */
             eligibleHosts: string[];
-            /** @description Whether it is switched on. */
+            /** @description Whether it is enabled. */
             enabled?: boolean | null;
-            /** @description Where its text is kept. */
+            /** @description Path of its file. */
             location: string;
             /** @description Its name. */
             name: string;
             /** @description Why it is not shown. */
             reasons: string[];
-            /** @description What it needs. */
+            /** @description Its requirements. */
             requirements: components["schemas"]["SkillNeedsShape"];
         };
-        /** @description A skill that was switched. */
+        /** @description The response after a skill was enabled or disabled. */
         SkillSwitched: {
-            /** @description Where it stands now. */
+            /** @description Its new status. */
             skill: components["schemas"]["SkillStatus"];
         };
         /** @description A skill with its text. */
         SkillText: {
-            /** @description Whether it is shown whatever the machines can do. */
+            /** @description Whether it is shown whatever the nodes can do. */
             always: boolean;
-            /** @description What it is for. */
+            /** @description Its description. */
             description: string;
-            /** @description Whether an agent is shown it now. */
+            /** @description Whether it is shown to the agent now. */
             eligible: boolean;
-            /** @description The connected nodes that can do all it needs. */
+            /** @description Connected nodes with all required capabilities. */
             eligibleHosts: string[];
-            /** @description Whether it is switched on. */
+            /** @description Whether it is enabled. */
             enabled?: boolean | null;
-            /** @description Where its text is kept. */
+            /** @description Path of its file. */
             location: string;
             /** @description Its name. */
             name: string;
-            /** @description Where its text is, as a path of the workspace. */
+            /** @description Path of its text in the workspace. */
             path: string;
             /** @description Why it is not shown. */
             reasons: string[];
-            /** @description What it needs. */
+            /** @description Its requirements. */
             requirements: components["schemas"]["SkillNeedsShape"];
-            /** @description Whose copy it is. */
+            /** @description Origin of this copy. */
             source: components["schemas"]["SkillSource"];
             /** @description Its text. */
             text: string;
         };
-        /** @description The skills of an agent and the machines. */
+        /** @description Skills of an agent, and the nodes. */
         SkillsStatusResult: {
             /** @description The agent. */
             agentId: string;
-            /** @description Every node on record. */
+            /** @description All registered nodes. */
             nodes: components["schemas"]["SkillNode"][];
             /**
              * Format: int64
-             * @description When this was looked at, in milliseconds since 1970.
+             * @description Time of the check, in milliseconds since 1970.
              */
             refreshedAt: number;
-            /** @description Every skill, by name. */
+            /** @description All skills, by name. */
             skills: components["schemas"]["SkillStatus"][];
         };
         /** @description Why a model stopped. */
         StopReason: "end" | "calls" | "length";
         /** @description How hard to think. */
         Thinking: "none" | "minimal" | "low" | "medium" | "high" | "xhigh";
-        /** @description How hard a model thinks. */
+        /** @description Reasoning level. */
         ThinkingLevel: "none" | "minimal" | "low" | "medium" | "high" | "xhigh";
         /**
          * Format: int64
@@ -4119,193 +4118,192 @@ export interface components {
         Timestamp: number;
         /** @description An item. */
         Todo: {
-            /** @description The chat it came from. */
+            /** @description Chat it came from. */
             chat_id?: string | null;
-            /** @description What is to be done. */
+            /** @description Text. */
             content: string;
-            /** @description When it was written down, in UTC. */
+            /** @description When it was added, in UTC. */
             created_at?: string | null;
-            /** @description When it was done, in UTC. */
+            /** @description When it was completed, in UTC. */
             done_at?: string | null;
-            /** @description Its name; `complete` takes it as `content`. */
+            /** @description Its id; `complete` accepts it as `content`. */
             id: string;
             /** @description When it is next due. */
             next?: string | null;
-            /** @description How it comes again. */
+            /** @description How it recurs. */
             repeat?: string | null;
-            /** @description The zone in which that is meant. */
+            /** @description Time zone of `next`. */
             tz?: string | null;
         };
-        /** @description The items. */
+        /** @description A list of to-dos. */
         TodoList: {
-            /** @description What was done, newest first. */
+            /** @description Completed items, newest first. */
             done: components["schemas"]["Todo"][];
             /**
              * Format: uint
-             * @description How many were done.
+             * @description Number of completed items.
              */
             doneCount: number;
-            /** @description What is to be done. */
+            /** @description Open items. */
             open: components["schemas"]["Todo"][];
             /**
              * Format: uint
-             * @description How many are open.
+             * @description Number of open items.
              */
             openCount: number;
-            /** @description What comes again. */
+            /** @description Recurring items. */
             recurring: components["schemas"]["Todo"][];
         };
-        /** @description A token as it is shown: never its text. */
+        /** @description A token, without its text. */
         Token: {
-            /** @description Which agents it may act for and talk to. */
+            /** @description Agents it may act for and talk to. */
             agents: components["schemas"]["Pattern"][];
-            /** @description When it was made. */
+            /** @description When it was created. */
             createdAt: string;
-            /** @description When it ends; never where it is null. */
+            /** @description When it expires; null for never. */
             expiresAt: string | null;
             /**
              * Format: uuid
-             * @description Its id, by which it is taken back.
+             * @description Id used to revoke it.
              */
             id: string;
-            /** @description When it was last shown. */
+            /** @description When it was last used. */
             lastUsedAt: string | null;
-            /** @description What its owner calls it. */
+            /** @description Name. */
             name: string;
-            /** @description When it was taken back. */
+            /** @description When it was revoked. */
             revokedAt: string | null;
-            /** @description What it is for. */
+            /** @description Role of its bearer. */
             role: components["schemas"]["Role"];
-            /** @description Whether it is good. */
+            /** @description Whether it is valid. */
             state: components["schemas"]["TokenState"];
-            /** @description Which tools it may call. */
+            /** @description Tools it may call. */
             tools: components["schemas"]["Pattern"][];
         };
-        /** @description All tokens. */
+        /** @description A list of tokens. */
         TokenList: {
-            /** @description The tokens, newest first. */
+            /** @description Tokens, newest first. */
             tokens: components["schemas"]["Token"][];
         };
-        /** @description A token that was made. */
+        /** @description The response with a new token. */
         TokenMade: {
-            /** @description What is on record of it. */
+            /** @description Its record. */
             record: components["schemas"]["Token"];
-            /** @description Its text, which is told this once. */
+            /** @description Its text, shown once. */
             token: string;
         };
-        /** @description A token that was taken back. */
+        /** @description The response after a token was revoked. */
         TokenRevoked: {
-            /** @description What is on record of it. */
+            /** @description Its record. */
             record: components["schemas"]["Token"];
         };
-        /** @description Whether a token is good. */
+        /** @description Whether a token is valid. */
         TokenState: "active" | "expired" | "revoked";
-        /** @description The names of each group. */
+        /** @description Tool names by group. */
         ToolGroups: {
             channel: string[];
             core: string[];
             extra: string[];
         };
-        /** @description Tools, with the names of each group beside them. */
+        /** @description Tools, and their names by group. */
         ToolList: {
-            /** @description The names by group. */
+            /** @description Names by group. */
             groups: components["schemas"]["ToolGroups"];
-            /** @description Tools that work only in chats of a platform: a preview, since a call of them from here could not. */
+            /** @description Tools that work only inside a chat of a messaging platform; listed for information. */
             inChats?: components["schemas"]["ToolListing"][];
-            /** @description The tools. */
             tools: components["schemas"]["ToolListing"][];
         };
-        /** @description One tool in a list. */
+        /** @description A tool in a list. */
         ToolListing: {
             /** @description What it does. */
             description: string;
-            /** @description What it does to the world. */
+            /** @description Effects of a call. */
             effects: components["schemas"]["Effect"][];
-            /** @description The family it belongs to. */
+            /** @description Family the tool belongs to. */
             family: string;
             /** @description `core`, `extra` or `channel`. */
             group: string;
             /** @description The JSON Schema of its parameters. */
             inputSchema: unknown;
-            /** @description The canonical name. */
+            /** @description Canonical name. */
             name: string;
             /** @description The JSON Schema of its result. */
             outputSchema?: unknown;
-            /** @description Where it does its work. */
+            /** @description Where it runs. */
             runsOn: string;
             /**
              * Format: uint64
-             * @description How many seconds a call may take at the most.
+             * @description Longest duration of a call, in seconds.
              */
             timeoutSeconds: number;
-            /** @description The name as model APIs and MCP carry it. */
+            /** @description Name used with model APIs and MCP. */
             wireName: string;
         };
-        /** @description What is trusted now. */
+        /** @description The response after an object was trusted. */
         Trusted: {
-            /** @description Whether it was not trusted before. */
+            /** @description Whether it was untrusted before. */
             changed: boolean;
         };
-        /** @description What a turn used up. */
+        /** @description Usage of a turn. */
         TurnUsage: {
             /**
              * Format: uint64
-             * @description What it cost, in millionths of a dollar, as far as prices are known.
+             * @description Cost in millionths of a dollar, as far as prices are known.
              * @default 0
              */
             costMicros: number;
             /**
              * Format: uint64
-             * @description How long it took, from its beginning to its end; absent while it goes on.
+             * @description Duration from start to end; absent while the turn is running.
              */
             durationMs?: number | null;
             /**
              * Format: uint64
-             * @description Tokens that went in.
+             * @description Input tokens.
              * @default 0
              */
             inputTokens: number;
             /**
              * Format: uint64
-             * @description Tokens that came out.
+             * @description Output tokens.
              * @default 0
              */
             outputTokens: number;
             /**
              * Format: uint32
-             * @description Replies of models.
+             * @description Number of model replies.
              * @default 0
              */
             replies: number;
         };
-        /** @description An object that was written or changed after untrusted text was read. */
+        /** @description An object written or changed after untrusted text was read. */
         Untrusted: {
-            /** @description When, where that is on record. */
+            /** @description When, if recorded. */
             at: string | null;
-            /** @description Who wrote it, where that is on record. */
+            /** @description Author, if recorded. */
             author: string | null;
-            /** @description Which one. */
+            /** @description Id. */
             id: string;
             /** @description What kind of object. */
             kind: components["schemas"]["Kind"];
-            /** @description The untrusted text that was read before. */
+            /** @description The untrusted text read before. */
             source: string;
         };
-        /** @description What is not trusted. */
+        /** @description A list of untrusted objects. */
         UntrustedList: {
-            /** @description Files and agents, then jobs, then conversations with the latest first. */
+            /** @description Files and agents, then jobs, then sessions with the latest first. */
             objects: components["schemas"]["Untrusted"][];
         };
-        /** @description What models used up. */
+        /** @description Usage of models. */
         UsageList: {
-            /** @description By day, agent, session and model. */
+            /** @description Usage by day, agent, session and model. */
             rows: components["schemas"]["UsageRow"][];
-            /** @description The first day that is counted. */
+            /** @description First day. */
             since: string;
             /** @description Everything together. */
             total: components["schemas"]["UsageTotal"];
         };
-        /** @description What was used up on one day, by one agent, in one session, of one model. */
+        /** @description Usage of one day, agent, session and model. */
         UsageRow: {
             /** @description The agent. */
             agent: string;
@@ -4321,51 +4319,51 @@ export interface components {
             cacheWriteTokens: number;
             /**
              * Format: int64
-             * @description How many replies.
+             * @description Number of replies.
              */
             calls: number;
             /**
              * Format: int64
-             * @description What it cost, in millionths of a dollar, as far as prices are known.
+             * @description Cost in millionths of a dollar, as far as prices are known.
              */
             costMicros: number;
-            /** @description The day, in the owner's zone. */
+            /** @description Day in the owner's time zone. */
             day: string;
             /**
              * Format: int64
-             * @description Tokens that were read.
+             * @description Input tokens.
              */
             inputTokens: number;
             /** @description The model. */
             model: string;
             /**
              * Format: int64
-             * @description Tokens that were written.
+             * @description Output tokens.
              */
             outputTokens: number;
             /** @description The session. */
             sessionKey: string;
         };
-        /** @description Everything together. */
+        /** @description Total usage. */
         UsageTotal: {
             /**
              * Format: int64
-             * @description How many replies.
+             * @description Number of replies.
              */
             calls: number;
             /**
              * Format: int64
-             * @description What it cost, in millionths of a dollar.
+             * @description Cost in millionths of a dollar.
              */
             costMicros: number;
             /**
              * Format: int64
-             * @description Tokens that were read.
+             * @description Input tokens.
              */
             inputTokens: number;
             /**
              * Format: int64
-             * @description Tokens that were written.
+             * @description Output tokens.
              */
             outputTokens: number;
         };
@@ -4380,7 +4378,7 @@ export interface components {
             /** @description When it was last kept. */
             updated: components["schemas"]["Timestamp"];
         };
-        /** @description A secret of a vault that was forgotten. */
+        /** @description The response after a secret was removed. */
         VaultSecretRemoved: {
             /**
              * Format: uuid
@@ -4392,29 +4390,29 @@ export interface components {
             /** @description Always true. */
             removed: boolean;
         };
-        /** @description A secret that was put into a vault. */
+        /** @description The response after a secret was stored. */
         VaultSecretStored: {
             /**
              * Format: uuid
              * @description The vault.
              */
             collectionId: string;
-            /** @description The hosts it may be sent to. */
+            /** @description Hosts it may be sent to. */
             hosts: string[];
             /** @description The secret's name. */
             name: string;
             /** @description Always true. */
             stored: boolean;
         };
-        /** @description Who asks. */
+        /** @description The current caller. */
         Who: {
             /** @description The name of the token. */
             name: string;
-            /** @description Whether it is the owner. */
+            /** @description Whether it is an owner token. */
             owner: boolean;
-            /** @description What it is for. */
+            /** @description Role of the token. */
             role: components["schemas"]["Role"];
-            /** @description The address under which others reach the gateway. */
+            /** @description Public URL of the gateway. */
             url: string | null;
             /** @description The gateway's version. */
             version: string;
@@ -4437,7 +4435,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer, in the format of RFC 9728 */
+            /** @description success, in the format of RFC 9728 */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4446,7 +4444,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in the format of RFC 9728 */
+            /** @description error with a stable code, in the format of RFC 9728 */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4466,7 +4464,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer, in the format of RFC 9728 */
+            /** @description success, in the format of RFC 9728 */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4475,7 +4473,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in the format of RFC 9728 */
+            /** @description error with a stable code, in the format of RFC 9728 */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4497,7 +4495,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer, in the format of RFC 9728 */
+            /** @description success, in the format of RFC 9728 */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4506,7 +4504,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in the format of RFC 9728 */
+            /** @description error with a stable code, in the format of RFC 9728 */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4526,7 +4524,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4539,7 +4537,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4561,7 +4559,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4574,7 +4572,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4588,7 +4586,7 @@ export interface operations {
     get_api_approvals: {
         parameters: {
             query?: {
-                /** @description Also those already answered, used or expired. */
+                /** @description Include decided, used and expired ones. */
                 all?: boolean;
             };
             header?: never;
@@ -4597,7 +4595,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4610,7 +4608,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4634,14 +4632,14 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Whether it may run.
+                     * @description Approve or deny.
                      * @enum {string}
                      */
                     decision: "approve" | "deny";
-                    /** @description What the model is told with a denial. */
+                    /** @description Message to the model, with a denial. */
                     message?: string | null;
                     /**
-                     * @description How far an approval reaches: `once` unless said; `conversation` covers calls like it until the
+                     * @description Scope of an approval, `once` by default; `conversation` covers similar calls until the
                      *     conversation is reset; `always` adds the proposed rule to the policy.
                      * @default once
                      */
@@ -4650,7 +4648,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4663,7 +4661,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4677,13 +4675,13 @@ export interface operations {
     get_api_artifacts: {
         parameters: {
             query?: {
-                /** @description Only those of this agent. */
+                /** @description Only artifacts of this agent. */
                 agent?: string | null;
-                /** @description Only those in this chat; `results` for large results. */
+                /** @description Only artifacts of this chat; `results` for large results. */
                 chat?: string | null;
-                /** @description How many at most; 100 when not said. */
+                /** @description Maximum number; 100 by default. */
                 limit?: number | null;
-                /** @description How many to pass over. */
+                /** @description Number to skip. */
                 offset?: number | null;
             };
             header?: never;
@@ -4692,7 +4690,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4705,7 +4703,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4719,13 +4717,13 @@ export interface operations {
     post_api_artifacts: {
         parameters: {
             query: {
-                /** @description The name of the file. */
+                /** @description File name. */
                 name: string;
-                /** @description Its media type; by its name when not said. */
+                /** @description Media type; derived from the name by default. */
                 type?: string | null;
-                /** @description For which agent; `main` when not said. */
+                /** @description Owning agent; `main` by default. */
                 agent?: string | null;
-                /** @description Into which chat; a new one when not said. */
+                /** @description Chat to add it to; a new one by default. */
                 chat?: string | null;
             };
             header?: never;
@@ -4738,7 +4736,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4751,7 +4749,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4773,7 +4771,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4782,7 +4780,7 @@ export interface operations {
                     "application/octet-stream": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4804,7 +4802,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4817,7 +4815,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4839,7 +4837,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4852,7 +4850,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4874,7 +4872,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4887,7 +4885,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4901,21 +4899,21 @@ export interface operations {
     get_api_audit: {
         parameters: {
             query?: {
-                /** @description Only tools that fit this pattern. */
+                /** @description Only tools matching this pattern. */
                 tool?: string | null;
-                /** @description Only this caller's key. */
+                /** @description Only calls of this caller key. */
                 caller?: string | null;
-                /** @description Only calls on behalf of this agent. */
+                /** @description Only calls for this agent. */
                 agent?: string | null;
-                /** @description Only this call, by the id that `x-manyhands-call` of its answer gave. */
+                /** @description Only this call, by the id in its `x-manyhands-call` response header. */
                 call?: string | null;
                 /** @description Only `ok` or `error`. */
                 status?: ("" | "ok" | "error") | null;
                 /** @description Only entries after this number. */
                 after?: number | null;
-                /** @description Only entries before this number: the next page. */
+                /** @description Only entries before this number, for the next page. */
                 before?: number | null;
-                /** @description How many at most; 100 when not said, 1000 at most. */
+                /** @description Maximum number; 100 by default, at most 1000. */
                 limit?: number | null;
             };
             header?: never;
@@ -4924,7 +4922,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4937,7 +4935,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4957,7 +4955,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4970,7 +4968,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4990,7 +4988,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5003,7 +5001,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5026,7 +5024,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5039,7 +5037,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5064,12 +5062,12 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Slack: the app's token.
+                     * @description Slack: app-level token.
                      * @default null
                      */
                     appToken?: string | null;
                     /**
-                     * @description How events come: `poll`, `socket` or `webhook`.
+                     * @description Delivery mode: `poll`, `socket` or `webhook`.
                      * @default null
                      */
                     mode?: ("poll" | "socket" | "webhook") | null;
@@ -5079,17 +5077,17 @@ export interface operations {
                      */
                     number?: string | null;
                     /**
-                     * @description The secret by which webhooks are known to be the platform's.
+                     * @description Secret that authenticates webhooks.
                      * @default null
                      */
                     secret?: string | null;
                     /**
-                     * @description The token.
+                     * @description Bot token.
                      * @default null
                      */
                     token?: string | null;
                     /**
-                     * @description WhatsApp: what was typed in where the webhook was set up.
+                     * @description WhatsApp: the verify token entered when the webhook was set up.
                      * @default null
                      */
                     verifyToken?: string | null;
@@ -5097,7 +5095,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5110,7 +5108,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5133,7 +5131,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5146,7 +5144,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5169,7 +5167,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5182,7 +5180,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5205,7 +5203,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5218,7 +5216,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5233,8 +5231,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Seconds to wait for the owner's approval before answering that the run is paused, at most
-                 *     600; 0 when not said. A stream is not ended by this.
+                 * @description Seconds to wait for the owner's approval before responding that the run is paused, at most
+                 *     600; 0 by default. Does not end a stream.
                  */
                 wait?: number | null;
             };
@@ -5245,29 +5243,32 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Whose session, where `sessionKey` does not say; `main` when not said. */
+                    /** @description Agent, unless `sessionKey` names it; `main` by default. */
                     agentId?: string | null;
-                    /** @description The words. */
+                    /** @description Text of the message. */
                     message: string;
-                    /** @description Pictures beside the words. */
+                    /** @description Pictures of the message. */
                     pictures?: {
-                        /** @description Its bytes in base64. */
+                        /** @description Bytes in base64. */
                         data: string;
                         /**
-                         * @description For example `image/png`.
+                         * @description Media type, for example `image/png`.
                          * @enum {string}
                          */
                         mimeType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
                     }[];
-                    /** @description The asker's own id of this run: sent again it is the same run, not another. */
+                    /**
+                     * @description The client's id of this run: sending it again returns the same run instead of starting
+                     *     another.
+                     */
                     runId?: string | null;
-                    /** @description The session: a name, or `agent:NAME:REST`; `main` when not said. */
+                    /** @description Session: a name, or `agent:NAME:REST`; `main` by default. */
                     sessionKey?: string | null;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5281,7 +5282,7 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description it waits for the owner */
+            /** @description waiting for the owner's approval */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5294,7 +5295,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5315,15 +5316,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Whose session, where `sessionKey` does not say; `main` when not said. */
+                    /** @description Agent, unless `sessionKey` names it; `main` by default. */
                     agentId?: string | null;
-                    /** @description The session; `main` when not said. */
+                    /** @description Session; `main` by default. */
                     sessionKey?: string | null;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5336,7 +5337,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5350,7 +5351,7 @@ export interface operations {
     get_api_config: {
         parameters: {
             query?: {
-                /** @description A dotted path; everything when not said. */
+                /** @description Dotted path; all settings by default. */
                 path?: string | null;
             };
             header?: never;
@@ -5359,7 +5360,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5372,7 +5373,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5393,7 +5394,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description A dotted path. */
+                    /** @description Dotted path. */
                     path: string;
                     /** @description The new value. */
                     value: unknown;
@@ -5401,7 +5402,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5414,7 +5415,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5428,7 +5429,7 @@ export interface operations {
     delete_api_config: {
         parameters: {
             query: {
-                /** @description A dotted path. */
+                /** @description Dotted path. */
                 path: string;
             };
             header?: never;
@@ -5437,7 +5438,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5450,7 +5451,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5470,7 +5471,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5483,7 +5484,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5503,7 +5504,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5516,7 +5517,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5536,7 +5537,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5549,7 +5550,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5570,25 +5571,25 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The agents that may use it, by pattern; all when not said. */
+                    /** @description Agents that may use it, by pattern; all by default. */
                     agents?: string[] | null;
                     /**
-                     * @description Its credentials by name. `token` is sent as a bearer token unless the server's headers say
-                     *     otherwise; for a program each is a variable of its environment.
+                     * @description Credentials by name. `token` is sent as a bearer token unless the server's headers say
+                     *     otherwise; a program receives each as an environment variable.
                      * @default {}
                      */
                     credentials?: {
                         [key: string]: string;
                     };
-                    /** @description What to call it; the service's name when not said. */
+                    /** @description Display name; the service's name by default. */
                     name?: string | null;
-                    /** @description The service: the name of an MCP server, or what its `service` says. */
+                    /** @description Service: the name of an MCP server, or its `service` setting. */
                     service: string;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5601,7 +5602,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5623,7 +5624,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5636,7 +5637,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5659,7 +5660,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The agents that may use it, by pattern. */
+                    /** @description Agents that may use it, by pattern. */
                     agents?: string[] | null;
                     /**
                      * @description Credentials to set, by name.
@@ -5668,13 +5669,13 @@ export interface operations {
                     credentials?: {
                         [key: string]: string;
                     };
-                    /** @description What to call it. */
+                    /** @description New display name. */
                     name?: string | null;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5687,7 +5688,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5709,7 +5710,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5722,7 +5723,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5744,7 +5745,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5757,7 +5758,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5777,7 +5778,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5790,7 +5791,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5812,7 +5813,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5825,7 +5826,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5845,7 +5846,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5858,7 +5859,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5879,13 +5880,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The code, as `manyhands nodes code` printed it. */
+                    /** @description The code printed by `manyhands nodes code`. */
                     code: string;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5898,7 +5899,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5918,7 +5919,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5931,7 +5932,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5953,7 +5954,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5966,7 +5967,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5980,11 +5981,11 @@ export interface operations {
     get_api_memory: {
         parameters: {
             query: {
-                /** @description The words. */
+                /** @description Search words. */
                 query: string;
-                /** @description Of this agent; for the owner of all when not said, for others of `main`. */
+                /** @description Agent to search; for the owner all by default, for others `main`. */
                 agent?: string | null;
-                /** @description How many; 20 when not said. */
+                /** @description Maximum number; 20 by default. */
                 limit?: number | null;
             };
             header?: never;
@@ -5993,7 +5994,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6006,7 +6007,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6026,7 +6027,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6039,7 +6040,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6059,7 +6060,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6072,7 +6073,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6093,22 +6094,19 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Whether the model becomes `models.default`; when not said, it does where there is none. */
+                    /** @description Whether the model becomes `models.default`; by default only if there is none. */
                     default?: boolean | null;
-                    /**
-                     * @description Its key, which goes into the vault under the maker's name. When not said, the one that is there
-                     *     is used.
-                     */
+                    /** @description API key, stored in the vault under the preset's name. By default the existing key is used. */
                     key?: string | null;
-                    /** @description The maker's name. */
+                    /** @description Name of the preset. */
                     maker: string;
-                    /** @description The model, as the maker calls it; the maker's usual one when not said. */
+                    /** @description Model id at the provider; the suggested one by default. */
                     model?: string | null;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6121,7 +6119,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6143,7 +6141,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6156,7 +6154,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6177,13 +6175,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description As `provider/model`; `models.default` when not said. */
+                    /** @description As `provider/model`; `models.default` by default. */
                     model?: string | null;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6196,7 +6194,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6216,7 +6214,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6229,7 +6227,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6252,16 +6250,16 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: uint64
-                     * @description How many seconds the code is good; 900 when not said, a week at most.
+                     * @description Lifetime of the code in seconds; 900 by default, a week at most.
                      */
                     expiresInSeconds?: number | null;
-                    /** @description The name the machine will have, 1-32 of a-z, 0-9 and -. */
+                    /** @description Name of the node, 1-32 of a-z, 0-9 and -. */
                     nodeId: string;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6274,7 +6272,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6288,7 +6286,7 @@ export interface operations {
     delete_api_nodes_id: {
         parameters: {
             query?: {
-                /** @description Also when it is connected. */
+                /** @description Remove it even if it is connected. */
                 force?: boolean;
             };
             header?: never;
@@ -6299,7 +6297,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6312,7 +6310,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6341,7 +6339,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6354,7 +6352,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6376,7 +6374,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6389,7 +6387,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6409,7 +6407,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6418,7 +6416,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6432,9 +6430,12 @@ export interface operations {
     get_api_outbox: {
         parameters: {
             query?: {
-                /** @description `pending`, `sending`, `sent`, `failed`, `unknown` or `dropped`; all that did not arrive when not said. */
+                /**
+                 * @description `pending`, `sending`, `sent`, `failed`, `unknown` or `dropped`; all undelivered ones by
+                 *     default.
+                 */
                 state?: "pending" | "sending" | "sent" | "failed" | "unknown" | "dropped" | null;
-                /** @description How many at most; 100 when not said, 1000 at most. */
+                /** @description Maximum number; 100 by default, at most 1000. */
                 limit?: number | null;
             };
             header?: never;
@@ -6443,7 +6444,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6456,7 +6457,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6478,7 +6479,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6491,7 +6492,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6513,7 +6514,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6526,7 +6527,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6546,7 +6547,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6559,7 +6560,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6582,7 +6583,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6595,7 +6596,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6620,7 +6621,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Whether it is the owner.
+                     * @description Whether this is the owner.
                      * @default false
                      */
                     owner?: boolean;
@@ -6628,7 +6629,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6641,7 +6642,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6664,7 +6665,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6677,7 +6678,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6697,7 +6698,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6710,7 +6711,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6731,7 +6732,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description On whose behalf; `main` when not said. */
+                    /** @description Agent the call is made for; `main` by default. */
                     agent?: string | null;
                     /**
                      * @description Its arguments.
@@ -6739,13 +6740,13 @@ export interface operations {
                      */
                     arguments?: unknown;
                     /**
-                     * @description Whether the agent decides on the call in a turn, instead of the token's bearer directly.
+                     * @description Whether the agent makes the call in a turn, rather than the token's bearer directly.
                      * @default false
                      */
                     byAgent?: boolean;
-                    /** @description Under which token name. */
+                    /** @description Token name of the caller. */
                     name?: string | null;
-                    /** @description As which role; `owner` when not said. */
+                    /** @description Role of the caller; `owner` by default. */
                     role?: ("owner" | "client" | "node" | "read-only" | "channel") | null;
                     /**
                      * @description Whether untrusted text was read before.
@@ -6758,7 +6759,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6771,7 +6772,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6791,7 +6792,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6804,7 +6805,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6826,12 +6827,12 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description What it is for.
+                     * @description Purpose.
                      * @default
                      */
                     description?: string;
                     /**
-                     * @description Who may use it.
+                     * @description Agents that may use it.
                      * @default []
                      */
                     grants?: {
@@ -6840,7 +6841,7 @@ export interface operations {
                         /** @description What it may do. */
                         level: "read" | "write" | "admin";
                     }[];
-                    /** @description What it holds. */
+                    /** @description What it contains. */
                     kind: "datastore" | "filestore" | "knowledge" | "vault";
                     /** @description Its name. */
                     name: string;
@@ -6848,7 +6849,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6861,7 +6862,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6883,7 +6884,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6896,7 +6897,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6918,7 +6919,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6931,7 +6932,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6955,13 +6956,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description How much. */
+                    /** @description Access level. */
                     level: "read" | "write" | "admin";
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6974,7 +6975,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6997,7 +6998,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7010,7 +7011,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7035,17 +7036,17 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description The hosts it may be sent to, such as `api.example.com` or `*.example.com`.
+                     * @description Hosts it may be sent to, such as `api.example.com` or `*.example.com`.
                      * @default []
                      */
                     hosts?: string[];
-                    /** @description The secret itself. */
+                    /** @description The value. */
                     value: string;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7058,7 +7059,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7081,7 +7082,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7094,7 +7095,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7114,7 +7115,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7127,7 +7128,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7150,13 +7151,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The secret itself, of at least 8 characters. */
+                    /** @description The value, at least 8 characters. */
                     value: string;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7169,7 +7170,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7191,7 +7192,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7204,7 +7205,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7224,7 +7225,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7237,7 +7238,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7258,28 +7259,28 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Its name: 1-32 of A-Z, a-z, 0-9, - and _. */
+                    /** @description Name: 1-32 of A-Z, a-z, 0-9, - and _. */
                     name: string;
                     /**
-                     * @description What would stand under `mcpServers` in config.toml. Only servers elsewhere, by `url`, are added
-                     *     over the network; programs of the gateway's machine are set in the file.
+                     * @description The entry under `mcpServers` in config.toml. Only remote servers with a `url` can be added
+                     *     over the network; local commands are set in the file.
                      */
                     server: {
                         /**
-                         * @description Agents for which it may be used, by name.
+                         * @description Agents that may use it, by name.
                          * @default [
                          *       "*"
                          *     ]
                          */
                         agents?: string[];
                         /**
-                         * @description Its arguments.
+                         * @description Arguments.
                          * @default []
                          */
                         args?: string[];
                         /**
-                         * @description Whether it hears that it may ask questions, for servers that offer some tools only then. Clients at `/mcp/NAME` are asked
-                         *     whatever this says; where a call comes from elsewhere, questions are dismissed.
+                         * @description Announce to the server that it may ask questions (elicitation), for servers that offer some tools only then. Clients at `/mcp/NAME`
+                         *     are always asked; for other callers, questions are declined.
                          * @default false
                          */
                         asks?: boolean;
@@ -7289,132 +7290,132 @@ export interface operations {
                          */
                         command?: string | null;
                         /**
-                         * @description The folder it starts in; a private one unless said.
+                         * @description Working directory. Default: a private one.
                          * @default null
                          */
                         cwd?: string | null;
                         /**
-                         * @description Other descriptions for tools, by their names there.
+                         * @description Replaces descriptions of tools, by the server's names.
                          * @default {}
                          */
                         descriptions?: {
                             [key: string]: string;
                         };
                         /**
-                         * @description Whether it is used.
+                         * @description Enable the server.
                          * @default true
                          */
                         enabled?: boolean;
                         /**
-                         * @description Its environment. A value may hold `${NAME}`: a credential of the connection that is used,
-                         *     else a secret of the vault.
+                         * @description Environment variables. A value may contain `${NAME}`: a credential of the selected connection, or else a
+                         *     secret of the vault.
                          * @default {}
                          */
                         env?: {
                             [key: string]: string;
                         };
                         /**
-                         * @description For a program in the sandbox: folders it may read and write besides its own.
+                         * @description For a command in the sandbox: folders it may read and write, besides its own.
                          * @default []
                          */
                         folders?: string[];
                         /**
-                         * @description Headers to send with every request; values as in `env`.
+                         * @description HTTP headers to send with every request; values as in `env`.
                          * @default {}
                          */
                         headers?: {
                             [key: string]: string;
                         };
                         /**
-                         * @description Of those, the tools that are not.
+                         * @description Tools to exclude from those.
                          * @default []
                          */
                         hide?: string[];
                         /**
-                         * @description Whether tools that appear after the first time wait for your word, as changed ones do.
+                         * @description Hold tools that appear later until you accept them, like changed ones.
                          * @default false
                          */
                         holdNew?: boolean;
                         /**
-                         * @description For a program in the sandbox: whether it may use the network.
+                         * @description For a command in the sandbox: allow network access.
                          * @default true
                          */
                         network?: boolean;
                         /**
-                         * @description How to log in, where the server does not say all of it itself.
+                         * @description OAuth settings, if the server does not announce them itself.
                          * @default null
                          */
                         oauth?: {
                             /**
-                             * @description The client's id, where the server does not register clients by itself.
+                             * @description Client id, if the server does not support dynamic registration.
                              * @default null
                              */
                             clientId?: string | null;
                             /**
-                             * @description Its secret, as `vault:NAME`.
+                             * @description Client secret, as `vault:NAME`.
                              * @default null
                              */
                             clientSecret?: string | null;
                             /**
-                             * @description What to ask for; what the server names unless said.
+                             * @description Scopes to request. Default: those the server announces.
                              * @default []
                              */
                             scopes?: string[];
                         } | null;
                         /**
-                         * @description The OpenAPI document of an HTTP service, a file or an address: each operation becomes a
-                         *     tool of the server `dynamic/NAME`. `url` says where the service is when the document does not.
-                         *     Hosts are accepted together with the tools, and a document that names others later is held until you
-                         *     accept it. Private addresses have to be in `egress.allow_private`.
+                         * @description OpenAPI document of an HTTP service, a file or a URL: each operation becomes a tool of the server
+                         *     `dynamic/NAME`. `url` is the service's URL if the document has none. Hosts are accepted together with the
+                         *     tools, and a document that names others later is held until you accept it. Private addresses have to be in
+                         *     `egress.allow_private`.
                          * @default null
                          */
                         openapi?: string | null;
                         /**
-                         * @description Other names for tools: theirs, then ours.
+                         * @description Renames tools: the server's name, then ours.
                          * @default {}
                          */
                         rename?: {
                             [key: string]: string;
                         };
                         /**
-                         * @description For a program: `on` confines it to its own folder and read-only system files; `off` leaves it
-                         *     as free as the gateway's user.
+                         * @description For a local command: `on` confines it to its own folder and read-only system files; `off` runs it with the
+                         *     permissions of the gateway's user.
                          * @default off
                          */
                         sandbox?: "on" | "off";
                         /**
-                         * @description The service whose connections it uses; its own name unless said.
+                         * @description Service whose connections it uses. Default: its own name.
                          * @default null
                          */
                         service?: string | null;
                         /**
                          * Format: uint64
-                         * @description Seconds a call may take. What somebody needs to answer a question of the server does not count.
+                         * @description Timeout of a call in seconds, not counting the time a person needs to answer the server's questions.
                          * @default 60
                          */
                         timeout?: number;
                         /**
-                         * @description Tokens by which it may be used, by name; the owner's always may.
+                         * @description Tokens that may use it, by name; the owner's always may.
                          * @default [
                          *       "*"
                          *     ]
                          */
                         tokens?: string[];
                         /**
-                         * @description The tools that are offered, by their names there.
+                         * @description Tools to offer, by the server's names.
                          * @default [
                          *       "*"
                          *     ]
                          */
                         tools?: string[];
                         /**
-                         * @description How it is spoken to: `stdio`, `http` or `sse`. Follows from `command` or `url` unless said;
-                         *     an `http` server that only knows the older `sse` is found out by itself.
+                         * @description Transport: `stdio`, `http` or `sse`. Default: derived from `command` or `url`; an `http` server that only
+                         *     supports the older `sse` is detected.
                          * @default null
                          */
                         type?: ("stdio" | "http" | "sse") | null;
                         /**
-                         * @description Its address.
+                         * @description URL.
                          * @default null
                          */
                         url?: string | null;
@@ -7423,7 +7424,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7436,7 +7437,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7458,7 +7459,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7471,7 +7472,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7493,7 +7494,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7506,7 +7507,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7529,17 +7530,17 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What was shown: the fingerprint of each tool. What has changed again since is not taken on. */
+                    /** @description Fingerprint of each tool as reviewed. Definitions changed since are not accepted. */
                     fingerprints?: {
                         [key: string]: string;
                     } | null;
-                    /** @description The tool, by its name there; all that is held back when not said. */
+                    /** @description Name of the tool at the server; all held back by default. */
                     tool?: string | null;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7552,7 +7553,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7574,7 +7575,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7587,7 +7588,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7611,12 +7612,12 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description The PCID of an account that was opened by a login before; the first there is when not said.
+                     * @description PCID of an account created by an earlier login; the first one by default.
                      * @default null
                      */
                     connection?: string | null;
                     /**
-                     * @description A name for a further account.
+                     * @description Name of an additional account.
                      * @default null
                      */
                     name?: string | null;
@@ -7624,7 +7625,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7637,7 +7638,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7651,7 +7652,7 @@ export interface operations {
     delete_api_servers_name_login: {
         parameters: {
             query?: {
-                /** @description The PCID of the account; needed where there are several. */
+                /** @description PCID of the account; required if there are several. */
                 connection?: string | null;
             };
             header?: never;
@@ -7662,7 +7663,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7675,7 +7676,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7697,7 +7698,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7710,7 +7711,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7730,7 +7731,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7743,7 +7744,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7763,7 +7764,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7776,7 +7777,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7797,13 +7798,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The code of a login link, which works once. */
+                    /** @description Code of a login link, valid once. */
                     code: string;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7816,7 +7817,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7836,7 +7837,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7849,7 +7850,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7863,11 +7864,11 @@ export interface operations {
     get_api_sessions: {
         parameters: {
             query?: {
-                /** @description Of this agent; of all when not said. */
+                /** @description Only sessions of this agent; all by default. */
                 agent?: string | null;
-                /** @description How many; 50 when not said. */
+                /** @description Maximum number; 50 by default. */
                 limit?: number | null;
-                /** @description How many to leave out first. */
+                /** @description Number to skip. */
                 offset?: number;
             };
             header?: never;
@@ -7876,7 +7877,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7889,7 +7890,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7911,7 +7912,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7924,7 +7925,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7946,7 +7947,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7959,7 +7960,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7984,14 +7985,14 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: uint
-                     * @description How many of the last messages a model is still shown; 20 when not said.
+                     * @description Number of latest messages to keep in the context; 20 by default.
                      */
                     keep?: number | null;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8004,7 +8005,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8018,9 +8019,9 @@ export interface operations {
     get_api_sessions_key_messages: {
         parameters: {
             query?: {
-                /** @description How many; 50 when not said. */
+                /** @description Maximum number; 50 by default. */
                 limit?: number | null;
-                /** @description Only those before this number. */
+                /** @description Only messages before this number. */
                 before?: number | null;
             };
             header?: never;
@@ -8031,7 +8032,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8044,7 +8045,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8068,18 +8069,18 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description What the user calls it.
+                     * @description Label set by the user.
                      * @default null
                      */
                     label?: string | null;
                     /**
                      * Format: uint32
-                     * @description The most tokens of one reply.
+                     * @description Most tokens per reply.
                      * @default null
                      */
                     maxTokens?: number | null;
                     /**
-                     * @description As `provider/model`. Only the owner sets it.
+                     * @description As `provider/model`. Only for the owner.
                      * @default null
                      */
                     model?: string | null;
@@ -8093,7 +8094,7 @@ export interface operations {
                     } | {
                         /**
                          * Format: uint8
-                         * @description At this hour of the user's day.
+                         * @description Hour of the day, in the user's time zone.
                          */
                         atHour: number;
                         /** @constant */
@@ -8101,19 +8102,19 @@ export interface operations {
                     } | {
                         /**
                          * Format: uint32
-                         * @description For so many minutes.
+                         * @description Length of that period, in minutes.
                          */
                         idleMinutes: number;
                         /** @constant */
                         mode: "idle";
                     }) | null;
                     /**
-                     * @description What the model is told besides. Only the owner sets it.
+                     * @description Extra system prompt. Only for the owner.
                      * @default null
                      */
                     systemPrompt?: string | null;
                     /**
-                     * @description How hard to think.
+                     * @description Reasoning level.
                      * @default null
                      */
                     thinkingLevel?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh") | null;
@@ -8121,7 +8122,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8134,7 +8135,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8158,7 +8159,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8167,7 +8168,7 @@ export interface operations {
                     "image/*": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8189,7 +8190,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8202,7 +8203,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8227,14 +8228,14 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: int64
-                     * @description The number of the user's message from which on everything is taken back.
+                     * @description Number of the user message; it and everything after it is removed.
                      */
                     seq: number;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8247,7 +8248,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8261,7 +8262,7 @@ export interface operations {
     get_api_skills: {
         parameters: {
             query?: {
-                /** @description Of this agent; of `main` when not said. */
+                /** @description Agent; `main` by default. */
                 agent?: string | null;
             };
             header?: never;
@@ -8270,7 +8271,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8283,7 +8284,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8297,7 +8298,7 @@ export interface operations {
     get_api_skills_name: {
         parameters: {
             query?: {
-                /** @description Of this agent; of `main` when not said. */
+                /** @description Agent; `main` by default. */
                 agent?: string | null;
             };
             header?: never;
@@ -8308,7 +8309,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8321,7 +8322,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8344,15 +8345,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description As this agent sees it; `main` when not said. The switch holds for every agent. */
+                    /** @description Agent whose view is returned; `main` by default. The change applies to every agent. */
                     agent?: string | null;
-                    /** @description Whether it is used. */
+                    /** @description Enabled or disabled. */
                     enabled: boolean;
                 };
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8365,7 +8366,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8379,7 +8380,7 @@ export interface operations {
     get_api_todos: {
         parameters: {
             query?: {
-                /** @description How many of the done ones, newest first; 100 when not said. */
+                /** @description Maximum number of completed items, newest first; 100 by default. */
                 done?: number | null;
             };
             header?: never;
@@ -8388,7 +8389,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8401,7 +8402,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8421,7 +8422,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8434,7 +8435,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8456,21 +8457,21 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Which agents it may act for and talk to; `main` when not said, all for an owner.
+                     * @description Agents it may act for and talk to; `main` by default, all for an owner.
                      * @default []
                      */
                     agents?: string[];
                     /**
                      * Format: uint64
-                     * @description How many seconds it lives; for ever when not said.
+                     * @description Lifetime in seconds; unlimited by default.
                      */
                     expiresInSeconds?: number | null;
-                    /** @description What you call it, 1-64 characters. */
+                    /** @description Name, 1-64 characters. */
                     name: string;
-                    /** @description What it is for. */
+                    /** @description Role of its bearer. */
                     role: "owner" | "client" | "node" | "read-only" | "channel";
                     /**
-                     * @description Which tools it may call; all when not said.
+                     * @description Tools it may call; all by default.
                      * @default []
                      */
                     tools?: string[];
@@ -8478,7 +8479,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8491,7 +8492,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8513,7 +8514,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8526,7 +8527,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8540,7 +8541,7 @@ export interface operations {
     get_api_tools: {
         parameters: {
             query?: {
-                /** @description `all` when not said; `small`, one of `mcp.profiles`, or `default` for what `/mcp` shows. */
+                /** @description `all` by default; `small`, one of `mcp.profiles`, or `default` for the profile of `/mcp`. */
                 profile?: string | null;
             };
             header?: never;
@@ -8549,7 +8550,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8562,7 +8563,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8583,7 +8584,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Read everything anew instead of what was read a moment ago. */
+                    /** @description Read everything again instead of using the cache. */
                     bypassCache?: boolean | null;
                     /** @description Skill context filter. If omitted, returns all skills. */
                     context?: ("workflow-creation" | "agent-execution") | null;
@@ -8606,22 +8607,22 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
-                        /** @description What fits the request, the best first. */
+                        /** @description Matching capabilities, best first. */
                         result: {
-                            /** @description Why, when asked for. */
+                            /** @description Why each was recommended, if requested. */
                             _metadata?: unknown;
-                            /** @description How many connections there are of services of which only one was picked. */
+                            /** @description Number of connections per service, where only one of several was picked. */
                             alternativesAvailable?: {
                                 [key: string]: number;
                             };
-                            /** @description What to know about how this was found. */
+                            /** @description How the results were found. */
                             note?: string | null;
                             results: {
-                                /** @description How likely it is what was asked for, between 0 and 1. */
+                                /** @description Likelihood that it is what was asked for, between 0 and 1. */
                                 confidence: number;
-                                /** @description What it is, in one line. */
+                                /** @description One-line description. */
                                 description: string;
-                                /** @description Whether there is a skill about it. */
+                                /** @description Whether a skill about it exists. */
                                 hasSkill?: boolean;
                                 /** @description PCID of a connection, collectionId of a resource; else the name. */
                                 id: string;
@@ -8632,13 +8633,13 @@ export interface operations {
                                 /** @description A type of capability. */
                                 type: "tool" | "agentSkill" | "connection" | "resource";
                             }[];
-                            /** @description The steps that a long request was taken apart into. */
+                            /** @description The steps a long request was split into. */
                             steps?: string[];
                         };
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8686,7 +8687,7 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
-                        /** @description What was sent, and where. */
+                        /** @description The outcome. */
                         result: {
                             /** @description The platform. */
                             channel: string;
@@ -8694,7 +8695,7 @@ export interface operations {
                             chat_id: string;
                             /** @description The contact. */
                             contact_id: string;
-                            /** @description What became of it. */
+                            /** @description Delivery state. */
                             delivery: {
                                 /** @description By which it is looked up. */
                                 id: string;
@@ -8703,15 +8704,18 @@ export interface operations {
                                 /** @description How far it is, such as `pending` or `sent`. */
                                 state: string;
                             };
-                            /** @description The same message to the same chat has the same key for an hour, and is sent once. */
+                            /**
+                             * @description Idempotency key: the same message to the same chat has the same key for an hour and is sent
+                             *     once.
+                             */
                             idempotency_key: string;
                             /** @description The message. */
                             message_id: string;
-                            /** @description Whether it was taken. */
+                            /** @description Whether it was accepted. */
                             ok: boolean;
-                            /** @description Whether it had been sent within the hour; what is told is what became of the first. */
+                            /** @description Whether it was already sent within the hour; the delivery is that of the first. */
                             repeated?: boolean;
-                            /** @description Which message it answers. */
+                            /** @description The message it replies to. */
                             reply_to?: string | null;
                             /** @description When it was sent. */
                             sent_at: string;
@@ -8723,7 +8727,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8768,7 +8772,7 @@ export interface operations {
                             content: string;
                             /** @description When it was last written, RFC 3339. */
                             lastModified?: string | null;
-                            /** @description The path as it was asked for. */
+                            /** @description The requested path. */
                             path: string;
                             /** @description For `skills/*`: the key that was read. */
                             resolvedPath?: string | null;
@@ -8781,13 +8785,13 @@ export interface operations {
                             directories: string[];
                             /** @description Files in it, as paths from the workspace root. */
                             files: string[];
-                            /** @description The path as it was asked for. */
+                            /** @description The requested path. */
                             path: string;
                         };
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8825,11 +8829,11 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
-                        /** @description What was written. */
+                        /** @description The outcome. */
                         result: {
                             /** @description The content type, from the extension. */
                             contentType: string;
-                            /** @description The path as it was asked for. */
+                            /** @description The requested path. */
                             path: string;
                             /** @description The size in bytes. */
                             size: number;
@@ -8839,7 +8843,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8893,65 +8897,65 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
-                        /** @description What happened. */
+                        /** @description The outcome. */
                         result: {
                             /**
-                             * @description The action that was done.
+                             * @description The action.
                              * @enum {string}
                              */
                             action: "add" | "complete" | "add_recurring";
-                            /** @description How many lines changed. */
+                            /** @description Number of changed lines. */
                             changed: {
-                                /** @description Lines that came into TODO.DONE.md. */
+                                /** @description Lines added to TODO.DONE.md. */
                                 done_added: number;
-                                /** @description Lines that came into TODO.RECUR.md. */
+                                /** @description Lines added to TODO.RECUR.md. */
                                 recurring_added?: number | null;
-                                /** @description Lines that came into TODO.md. */
+                                /** @description Lines added to TODO.md. */
                                 wip_added: number;
-                                /** @description Lines that went from TODO.md. */
+                                /** @description Lines removed from TODO.md. */
                                 wip_removed: number;
                             };
-                            /** @description The item it was about. */
+                            /** @description The affected item. */
                             entry: {
-                                /** @description The chat it came from. */
+                                /** @description Chat it came from. */
                                 chat_id?: string | null;
-                                /** @description What is to be done. */
+                                /** @description Text. */
                                 content: string;
-                                /** @description When it was written down, in UTC. */
+                                /** @description When it was added, in UTC. */
                                 created_at?: string | null;
-                                /** @description When it was done, in UTC. */
+                                /** @description When it was completed, in UTC. */
                                 done_at?: string | null;
-                                /** @description Its name; `complete` takes it as `content`. */
+                                /** @description Its id; `complete` accepts it as `content`. */
                                 id: string;
                                 /** @description When it is next due. */
                                 next?: string | null;
-                                /** @description How it comes again. */
+                                /** @description How it recurs. */
                                 repeat?: string | null;
-                                /** @description The zone in which that is meant. */
+                                /** @description Time zone of `next`. */
                                 tz?: string | null;
                             };
                             /** @description Whether the operation succeeded. */
                             ok: boolean;
-                            /** @description Open items that said the same and were struck out. */
+                            /** @description Open duplicates that were removed. */
                             removed?: {
-                                /** @description The chat it came from. */
+                                /** @description Chat it came from. */
                                 chat_id?: string | null;
-                                /** @description What is to be done. */
+                                /** @description Text. */
                                 content: string;
-                                /** @description When it was written down, in UTC. */
+                                /** @description When it was added, in UTC. */
                                 created_at?: string | null;
-                                /** @description When it was done, in UTC. */
+                                /** @description When it was completed, in UTC. */
                                 done_at?: string | null;
-                                /** @description Its name; `complete` takes it as `content`. */
+                                /** @description Its id; `complete` accepts it as `content`. */
                                 id: string;
                                 /** @description When it is next due. */
                                 next?: string | null;
-                                /** @description How it comes again. */
+                                /** @description How it recurs. */
                                 repeat?: string | null;
-                                /** @description The zone in which that is meant. */
+                                /** @description Time zone of `next`. */
                                 tz?: string | null;
                             }[];
-                            /** @description How many there are now. */
+                            /** @description Number of items after the change. */
                             updated_counts: {
                                 /** @description Done items. */
                                 done_count: number;
@@ -8964,7 +8968,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8978,13 +8982,16 @@ export interface operations {
     post_api_tools_name: {
         parameters: {
             query?: {
-                /** @description On whose workspace and behalf; `main` when not said. */
+                /** @description Agent the call is made for, with its workspace; `main` by default. */
                 agent?: string | null;
-                /** @description Seconds to wait for the owner's approval, at most 600; 0 when not said. */
+                /** @description Seconds to wait for the owner's approval, at most 600; 0 by default. */
                 wait?: number | null;
-                /** @description Seconds the call may take, when less than the tool's own limit. */
+                /** @description Seconds the call may take, if less than the tool's own limit. */
                 timeout?: number | null;
-                /** @description The PCID of the account to use, for a tool of an MCP server; the first of its service when not said. */
+                /**
+                 * @description PCID of the account to use with a tool of an MCP server; the first of its service by
+                 *     default.
+                 */
                 connection?: string | null;
             };
             header?: never;
@@ -9001,7 +9008,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description what the tool gave */
+            /** @description result of the tool */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9010,7 +9017,7 @@ export interface operations {
                     "application/json": components["schemas"]["Envelope"];
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9024,13 +9031,16 @@ export interface operations {
     post_api_trigger_id: {
         parameters: {
             query?: {
-                /** @description On whose workspace and behalf; `main` when not said. */
+                /** @description Agent the call is made for, with its workspace; `main` by default. */
                 agent?: string | null;
-                /** @description Seconds to wait for the owner's approval, at most 600; 0 when not said. */
+                /** @description Seconds to wait for the owner's approval, at most 600; 0 by default. */
                 wait?: number | null;
-                /** @description Seconds the call may take, when less than the tool's own limit. */
+                /** @description Seconds the call may take, if less than the tool's own limit. */
                 timeout?: number | null;
-                /** @description The PCID of the account to use, for a tool of an MCP server; the first of its service when not said. */
+                /**
+                 * @description PCID of the account to use with a tool of an MCP server; the first of its service by
+                 *     default.
+                 */
                 connection?: string | null;
             };
             header?: never;
@@ -9047,7 +9057,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description what the tool gave */
+            /** @description result of the tool */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9056,7 +9066,7 @@ export interface operations {
                     "application/json": components["schemas"]["Envelope"];
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9076,7 +9086,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9089,7 +9099,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9110,7 +9120,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Which one, as it is listed. */
+                    /** @description Id, as listed. */
                     id: string;
                     /** @description What kind of object. */
                     kind: "file" | "agent" | "job" | "session";
@@ -9118,7 +9128,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9131,7 +9141,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9145,7 +9155,7 @@ export interface operations {
     get_api_usage: {
         parameters: {
             query?: {
-                /** @description How many days, today included; 30 when not said. */
+                /** @description Number of days including today; 30 by default. */
                 days?: number | null;
             };
             header?: never;
@@ -9154,7 +9164,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9167,7 +9177,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9181,7 +9191,7 @@ export interface operations {
     get_api_usage_calls: {
         parameters: {
             query?: {
-                /** @description How many days, today included; 30 when not said. */
+                /** @description Number of days including today; 30 by default. */
                 days?: number | null;
             };
             header?: never;
@@ -9190,7 +9200,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9203,7 +9213,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9217,9 +9227,9 @@ export interface operations {
     get_artifacts_id: {
         parameters: {
             query: {
-                /** @description Until when the link is good, in seconds since 1970. */
+                /** @description Expiry, in seconds since 1970. */
                 expires: number;
-                /** @description What makes it genuine. */
+                /** @description Signature. */
                 signature: string;
             };
             header?: never;
@@ -9230,7 +9240,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9239,7 +9249,7 @@ export interface operations {
                     "application/octet-stream": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9259,7 +9269,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9268,7 +9278,7 @@ export interface operations {
                     "text/plain": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9290,7 +9300,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer, in what the platform expects */
+            /** @description success, in what the platform expects */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9299,7 +9309,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in what the platform expects */
+            /** @description error with a stable code, in what the platform expects */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9322,7 +9332,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer, in what the platform expects */
+            /** @description success, in what the platform expects */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9331,7 +9341,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in what the platform expects */
+            /** @description error with a stable code, in what the platform expects */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9351,7 +9361,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9360,7 +9370,7 @@ export interface operations {
                     "text/plain": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9400,7 +9410,7 @@ export interface operations {
                     "text/html": unknown;
                 };
             };
-            /** @description a page that says what was wrong */
+            /** @description error page */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9420,7 +9430,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer, in the format of client id metadata documents */
+            /** @description success, in the format of client id metadata documents */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9429,7 +9439,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in the format of client id metadata documents */
+            /** @description error with a stable code, in the format of client id metadata documents */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9449,7 +9459,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer */
+            /** @description success */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9458,7 +9468,7 @@ export interface operations {
                     "text/plain": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code */
+            /** @description error with a stable code */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9481,23 +9491,23 @@ export interface operations {
                 "application/json": {
                     /** Format: double */
                     frequency_penalty?: number | null;
-                    /** @description How much more or less likely tokens become, by token id. */
+                    /** @description Bias of tokens, by token id. */
                     logit_bias?: {
                         [key: string]: unknown;
                     } | null;
                     /**
                      * Format: uint32
-                     * @description The same by its newer name.
+                     * @description Newer name of `max_tokens`.
                      */
                     max_completion_tokens?: number | null;
                     /**
                      * Format: uint32
-                     * @description The most tokens of one reply of the agent's model.
+                     * @description Most tokens per reply of the agent's model.
                      */
                     max_tokens?: number | null;
                     /** @description The conversation. */
                     messages: {
-                        /** @description A text, or a list of texts and images. */
+                        /** @description Text, or a list of texts and images. */
                         content?: (string | ({
                             text: string;
                             /** @constant */
@@ -9514,17 +9524,17 @@ export interface operations {
                             /** @constant */
                             type: "refusal";
                         })[]) | null;
-                        /** @description What the assistant thought. */
+                        /** @description The assistant's reasoning. */
                         reasoning_content?: string | null;
                         /** @enum {string} */
                         role: "system" | "developer" | "user" | "assistant" | "tool";
-                        /** @description Which call a message of the role `tool` answers. */
+                        /** @description The call that a message with role `tool` answers. */
                         tool_call_id?: string | null;
-                        /** @description The calls of tools of the client's, by the assistant. */
+                        /** @description The assistant's calls of client tools. */
                         tool_calls?: {
                             function: {
                                 /**
-                                 * @description JSON, as text.
+                                 * @description JSON text.
                                  * @default
                                  */
                                 arguments?: string;
@@ -9534,24 +9544,24 @@ export interface operations {
                         }[] | null;
                     }[];
                     /**
-                     * @description `session`: the session to say the last message in, where the header `x-session-key` does not name one. Other
-                     *     keys are accepted and ignored.
+                     * @description `session`: the session to send the last message to, unless the header `x-session-key` names
+                     *     one. Other keys are accepted and ignored.
                      */
                     metadata?: {
-                        /** @description The key of a session. */
+                        /** @description Session key. */
                         session?: string | null;
                     } | null;
                     /** @description The agent: `agent/NAME` or `NAME`. */
                     model: string;
                     /**
                      * Format: uint32
-                     * @description How many answers: one.
+                     * @description Number of answers: only 1.
                      */
                     n?: number | null;
                     parallel_tool_calls?: boolean | null;
                     /** Format: double */
                     presence_penalty?: number | null;
-                    /** @description How hard to think. */
+                    /** @description Reasoning effort. */
                     reasoning_effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh") | null;
                     response_format?: ({
                         /** @constant */
@@ -9571,14 +9581,14 @@ export interface operations {
                     }) | null;
                     /** Format: int64 */
                     seed?: number | null;
-                    /** @description Texts at which a reply ends. */
+                    /** @description Stop sequences. */
                     stop?: (string | string[]) | null;
-                    /** @description Whether to answer in pieces. */
+                    /** @description Whether to stream the response. */
                     stream?: boolean | null;
-                    /** @description What a stream holds. */
+                    /** @description Options of a stream. */
                     stream_options?: {
                         /**
-                         * @description Whether the last piece tells what was used up.
+                         * @description Whether the last chunk contains the usage.
                          * @default null
                          */
                         include_usage?: boolean | null;
@@ -9590,12 +9600,12 @@ export interface operations {
                             name: string;
                         };
                     }) | null;
-                    /** @description Tools that the client runs, besides those of the agent. */
+                    /** @description Tools the client runs, besides the agent's own. */
                     tools?: {
                         function: {
                             description?: string | null;
                             name: string;
-                            /** @description The JSON Schema of its arguments. */
+                            /** @description JSON Schema of its arguments. */
                             parameters?: {
                                 [key: string]: unknown;
                             } | null;
@@ -9611,7 +9621,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer, in OpenAI's format */
+            /** @description success, in OpenAI's format */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9621,7 +9631,7 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in OpenAI's format */
+            /** @description error with a stable code, in OpenAI's format */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9644,18 +9654,18 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: uint32
-                     * @description The most tokens of one reply of the agent's model.
+                     * @description Most tokens per reply of the agent's model.
                      */
                     max_tokens?: number | null;
                     /** @description The conversation. */
                     messages: {
-                        /** @description What a message holds. */
+                        /** @description Contents of a message. */
                         content: string | ({
                             text: string;
                             /** @constant */
                             type: "text";
                         } | {
-                            /** @description Where an image comes from. */
+                            /** @description Source of an image. */
                             source: {
                                 data: string;
                                 media_type: string;
@@ -9678,7 +9688,7 @@ export interface operations {
                                 /** @constant */
                                 type: "text";
                             } | {
-                                /** @description Where an image comes from. */
+                                /** @description Source of an image. */
                                 source: {
                                     data: string;
                                     media_type: string;
@@ -9703,9 +9713,12 @@ export interface operations {
                         /** @enum {string} */
                         role: "user" | "assistant" | "system";
                     }[];
-                    /** @description `session`: the session to say the last message in, where the header `x-session-key` does not name one. */
+                    /**
+                     * @description `session`: the session to send the last message to, unless the header `x-session-key` names
+                     *     one.
+                     */
                     metadata?: {
-                        /** @description The key of a session. */
+                        /** @description Session key. */
                         session?: string | null;
                     } | null;
                     /** @description The agent: `agent/NAME` or `NAME`. */
@@ -9721,11 +9734,11 @@ export interface operations {
                             type: "json_schema";
                         } | null;
                     } | null;
-                    /** @description Texts at which a reply ends. */
+                    /** @description Stop sequences. */
                     stop_sequences?: string[] | null;
-                    /** @description Whether to answer in pieces. */
+                    /** @description Whether to stream the response. */
                     stream?: boolean | null;
-                    /** @description What the model is told besides. */
+                    /** @description System prompt. */
                     system?: (string | {
                         text: string;
                     }[]) | null;
@@ -9760,17 +9773,17 @@ export interface operations {
                         /** @constant */
                         type: "none";
                     }) | null;
-                    /** @description Tools that the client runs, besides those of the agent. */
+                    /** @description Tools the client runs, besides the agent's own. */
                     tools?: {
                         description?: string | null;
-                        /** @description The JSON Schema of its arguments. */
+                        /** @description JSON Schema of its arguments. */
                         input_schema?: {
                             [key: string]: unknown;
                         } | null;
                         name: string;
                         /**
-                         * @description `custom` when not set. Tools that Anthropic would run (`web_search_...`, `web_fetch_...`, `code_execution_...`) are
-                         *     left out, since the agent has tools of its own.
+                         * @description `custom` by default. Tools that Anthropic would run (`web_search_...`, `web_fetch_...`,
+                         *     `code_execution_...`) are ignored, since the agent has its own.
                          */
                         type?: string | null;
                     }[] | null;
@@ -9782,7 +9795,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer, in Anthropic's format */
+            /** @description success, in Anthropic's format */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9792,7 +9805,7 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in Anthropic's format */
+            /** @description error with a stable code, in Anthropic's format */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9815,18 +9828,18 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: uint32
-                     * @description The most tokens of one reply of the agent's model.
+                     * @description Most tokens per reply of the agent's model.
                      */
                     max_tokens?: number | null;
                     /** @description The conversation. */
                     messages: {
-                        /** @description What a message holds. */
+                        /** @description Contents of a message. */
                         content: string | ({
                             text: string;
                             /** @constant */
                             type: "text";
                         } | {
-                            /** @description Where an image comes from. */
+                            /** @description Source of an image. */
                             source: {
                                 data: string;
                                 media_type: string;
@@ -9849,7 +9862,7 @@ export interface operations {
                                 /** @constant */
                                 type: "text";
                             } | {
-                                /** @description Where an image comes from. */
+                                /** @description Source of an image. */
                                 source: {
                                     data: string;
                                     media_type: string;
@@ -9874,9 +9887,12 @@ export interface operations {
                         /** @enum {string} */
                         role: "user" | "assistant" | "system";
                     }[];
-                    /** @description `session`: the session to say the last message in, where the header `x-session-key` does not name one. */
+                    /**
+                     * @description `session`: the session to send the last message to, unless the header `x-session-key` names
+                     *     one.
+                     */
                     metadata?: {
-                        /** @description The key of a session. */
+                        /** @description Session key. */
                         session?: string | null;
                     } | null;
                     /** @description The agent: `agent/NAME` or `NAME`. */
@@ -9892,11 +9908,11 @@ export interface operations {
                             type: "json_schema";
                         } | null;
                     } | null;
-                    /** @description Texts at which a reply ends. */
+                    /** @description Stop sequences. */
                     stop_sequences?: string[] | null;
-                    /** @description Whether to answer in pieces. */
+                    /** @description Whether to stream the response. */
                     stream?: boolean | null;
-                    /** @description What the model is told besides. */
+                    /** @description System prompt. */
                     system?: (string | {
                         text: string;
                     }[]) | null;
@@ -9931,17 +9947,17 @@ export interface operations {
                         /** @constant */
                         type: "none";
                     }) | null;
-                    /** @description Tools that the client runs, besides those of the agent. */
+                    /** @description Tools the client runs, besides the agent's own. */
                     tools?: {
                         description?: string | null;
-                        /** @description The JSON Schema of its arguments. */
+                        /** @description JSON Schema of its arguments. */
                         input_schema?: {
                             [key: string]: unknown;
                         } | null;
                         name: string;
                         /**
-                         * @description `custom` when not set. Tools that Anthropic would run (`web_search_...`, `web_fetch_...`, `code_execution_...`) are
-                         *     left out, since the agent has tools of its own.
+                         * @description `custom` by default. Tools that Anthropic would run (`web_search_...`, `web_fetch_...`,
+                         *     `code_execution_...`) are ignored, since the agent has its own.
                          */
                         type?: string | null;
                     }[] | null;
@@ -9953,7 +9969,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer, in Anthropic's format */
+            /** @description success, in Anthropic's format */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9962,7 +9978,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in Anthropic's format */
+            /** @description error with a stable code, in Anthropic's format */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9982,7 +9998,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer, in OpenAI's format */
+            /** @description success, in OpenAI's format */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9991,7 +10007,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in OpenAI's format */
+            /** @description error with a stable code, in OpenAI's format */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10013,7 +10029,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description the answer, in OpenAI's format */
+            /** @description success, in OpenAI's format */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10022,7 +10038,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in OpenAI's format */
+            /** @description error with a stable code, in OpenAI's format */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10043,7 +10059,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What is said: a text, or a conversation. */
+                    /** @description Input: a text or a conversation. */
                     input?: (string | (({
                         content: string | ({
                             text: string;
@@ -10068,7 +10084,7 @@ export interface operations {
                         /** @constant */
                         type: "message";
                     } | {
-                        /** @description JSON, as text. */
+                        /** @description JSON text. */
                         arguments: string;
                         call_id: string;
                         name: string;
@@ -10132,29 +10148,32 @@ export interface operations {
                         /** @enum {string} */
                         role: "system" | "developer" | "user" | "assistant";
                     })[]) | null;
-                    /** @description What the model is told besides. */
+                    /** @description System prompt. */
                     instructions?: string | null;
                     /**
                      * Format: uint32
-                     * @description The most tokens of one reply of the agent's model.
+                     * @description Most tokens per reply of the agent's model.
                      */
                     max_output_tokens?: number | null;
-                    /** @description `session`: the session to say the last message in, where the header `x-session-key` does not name one. */
+                    /**
+                     * @description `session`: the session to send the last message to, unless the header `x-session-key` names
+                     *     one.
+                     */
                     metadata?: {
-                        /** @description The key of a session. */
+                        /** @description Session key. */
                         session?: string | null;
                     } | null;
                     /** @description The agent: `agent/NAME` or `NAME`. */
                     model: string;
                     parallel_tool_calls?: boolean | null;
-                    /** @description The answer that this follows, by its id. Answers are remembered for a day, unless `store` is false. */
+                    /** @description Id of the response this follows. Responses are stored for a day, unless `store` is false. */
                     previous_response_id?: string | null;
                     reasoning?: {
                         effort?: ("none" | "minimal" | "low" | "medium" | "high" | "xhigh") | null;
                     } | null;
-                    /** @description Whether later requests may refer to the answer; true when not set. */
+                    /** @description Whether later requests may refer to the response; true by default. */
                     store?: boolean | null;
-                    /** @description Whether to answer in pieces. */
+                    /** @description Whether to stream the response. */
                     stream?: boolean | null;
                     /** Format: double */
                     temperature?: number | null;
@@ -10176,11 +10195,11 @@ export interface operations {
                     tool_choice?: (("auto" | "none" | "required") | {
                         name: string;
                     }) | null;
-                    /** @description Tools that the client runs, besides those of the agent. */
+                    /** @description Tools the client runs, besides the agent's own. */
                     tools?: ({
                         description?: string | null;
                         name: string;
-                        /** @description The JSON Schema of its arguments. */
+                        /** @description JSON Schema of its arguments. */
                         parameters?: {
                             [key: string]: unknown;
                         } | null;
@@ -10191,7 +10210,7 @@ export interface operations {
                         tools: {
                             description?: string | null;
                             name: string;
-                            /** @description The JSON Schema of its arguments. */
+                            /** @description JSON Schema of its arguments. */
                             parameters?: {
                                 [key: string]: unknown;
                             } | null;
@@ -10215,7 +10234,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description the answer, in OpenAI's format */
+            /** @description success, in OpenAI's format */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10225,7 +10244,7 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description what was wrong, with a stable code, in OpenAI's format */
+            /** @description error with a stable code, in OpenAI's format */
             default: {
                 headers: {
                     [name: string]: unknown;

@@ -439,7 +439,7 @@ async fn a_session_is_opened_with_an_absolute_folder_and_servers_that_can_be_sta
         ),
         (
             json!({ "cwd": "/work", "mcpServers": many }),
-            "mcpServers: 17 are given",
+            "mcpServers: 17 given",
         ),
         (
             json!({ "cwd": "/work", "mcpServers": [{ "type": "http", "name": "a", "url": "http://a", "headers": [] }] }),

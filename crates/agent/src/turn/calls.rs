@@ -19,7 +19,7 @@ use crate::plan::TaskPlan;
 use crate::toolset::{ToolScope, is_given};
 
 /// A call of the reply and its record on disk.
-struct PendingCall {
+struct TurnCall {
     call: ToolCall,
     record: CallRecord,
     effects: Effects,
@@ -41,7 +41,7 @@ impl Turn {
                 .iter()
                 .take_while(|pending| pending.effects.only_reads());
             let count = if alone { 1 } else { together.count() };
-            let group: Vec<PendingCall> = pending_calls.drain(..count).collect();
+            let group: Vec<TurnCall> = pending_calls.drain(..count).collect();
             for pending in &group {
                 self.count_repeats(pending);
             }
@@ -65,7 +65,7 @@ impl Turn {
         self.append_outputs(step, outputs).await
     }
 
-    async fn pending_calls(&self, step: i64) -> Result<Vec<PendingCall>, Halt> {
+    async fn pending_calls(&self, step: i64) -> Result<Vec<TurnCall>, Halt> {
         let records = self.minds.sessions.calls(&self.record.id, step).await?;
         let catalogue = self.minds.path.catalogue();
         let pending = |(call, record): (ToolCall, CallRecord)| {
@@ -76,7 +76,7 @@ impl Turn {
                 }
                 _ => Effects::READS, // it will be refused, so it has no effects
             };
-            PendingCall {
+            TurnCall {
                 call,
                 record,
                 effects,
@@ -95,7 +95,7 @@ impl Turn {
         self.input.client_tool(&call.name).is_none()
     }
 
-    fn count_repeats(&mut self, pending: &PendingCall) {
+    fn count_repeats(&mut self, pending: &TurnCall) {
         let same = format!("{}\n{}", pending.record.tool, pending.record.arguments);
         let (last, count) = &mut self.progress.repeated;
         match *last == same {
@@ -105,7 +105,7 @@ impl Turn {
     }
 
     /// The result of one call, from now or from before a crash.
-    async fn settle(&self, pending: &PendingCall) -> Result<CallOutput, Halt> {
+    async fn settle(&self, pending: &TurnCall) -> Result<CallOutput, Halt> {
         let tool = &pending.call.name;
         if let Some(outcome) = &pending.record.outcome
             && let Ok(output) = serde_json::from_str(outcome)
@@ -130,7 +130,7 @@ impl Turn {
     }
 
     /// Makes a call; returns its result, and its audit id if it reached the path.
-    async fn call(&self, pending: &PendingCall) -> Result<(CallOutput, Option<CallId>), Halt> {
+    async fn call(&self, pending: &TurnCall) -> Result<(CallOutput, Option<CallId>), Halt> {
         let tool = &pending.call.name;
         let arguments = match &pending.call.arguments {
             Arguments::Named(named) => Value::Object(named.clone()),
@@ -208,7 +208,7 @@ impl Turn {
     }
 
     /// Publishes the output of a call while it runs, if anybody watches the session.
-    fn stream_output(&self, pending: &PendingCall) -> Progress {
+    fn stream_output(&self, pending: &TurnCall) -> Progress {
         // Without listeners the path need not collect output at all.
         if !self.minds.subscribers.is_watched(&self.key()) {
             return Progress::default();
@@ -254,7 +254,7 @@ impl Turn {
 
     /// Stores the result of a call, then publishes it. On disk before the next call starts, so that a crash does not
     /// repeat this one.
-    async fn settled(&self, pending: &PendingCall, output: &CallOutput) -> Result<(), Halt> {
+    async fn settled(&self, pending: &TurnCall, output: &CallOutput) -> Result<(), Halt> {
         let act = SessionChange::Call {
             turn: self.record.id.clone(),
             step: pending.record.step,

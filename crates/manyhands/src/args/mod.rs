@@ -284,8 +284,9 @@ pub enum Token {
     /// Revoke a token; its open connections are closed immediately.
     Revoke {
         /// The token's id or name.
+        // Not `token`: the global option --token has that id, and clap would read this value as it.
         #[arg(value_name = "TOKEN")]
-        token: String,
+        id_or_name: String,
     },
 }
 
@@ -500,6 +501,33 @@ mod tests {
     #[test]
     fn the_definitions_hold_together() {
         Args::command().debug_assert();
+    }
+
+    /// Arguments of subcommands with the id of a global option, which clap would mix up.
+    fn clashes(command: &clap::Command, globals: &[String], found: &mut Vec<String>) {
+        for sub in command.get_subcommands() {
+            let own = sub.get_arguments().filter(|arg| !arg.is_global_set());
+            let clash = own.filter(|arg| globals.iter().any(|id| id == arg.get_id().as_str()));
+            found.extend(clash.map(|arg| format!("{} {}", sub.get_name(), arg.get_id())));
+            clashes(sub, globals, found);
+        }
+    }
+
+    #[test]
+    fn no_argument_of_a_subcommand_has_the_id_of_a_global_option() {
+        let command = Args::command();
+        let globals = command.get_arguments().filter(|arg| arg.is_global_set());
+        let globals: Vec<String> = globals.map(|arg| arg.get_id().to_string()).collect();
+        assert!(globals.iter().any(|id| id == "token"), "{globals:?}");
+        let mut found = Vec::new();
+        clashes(&command, &globals, &mut found);
+        // `mcp add --url` is a server's address: `Args::from_matches` tells the two apart.
+        assert_eq!(found, ["add url"]);
+        let planted = clap::Command::new("x")
+            .subcommand(clap::Command::new("sub").arg(clap::Arg::new("token")));
+        let mut found = Vec::new();
+        clashes(&planted, &globals, &mut found);
+        assert_eq!(found, ["sub token"], "a planted clash is found");
     }
 
     #[test]

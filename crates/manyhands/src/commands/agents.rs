@@ -154,8 +154,8 @@ mod tests {
             row(&json!({ "id": "x" })),
             ["x", "none", "", "", "", "", "0", ""]
         );
-        let expect = "main\n  model        p/m\n  thinking     low\n  workspace    main\n  tools        gsv__* bash\n  \
-            discover     x*\n  shown        bash\n  rule         ask bash (mind it)";
+        let expect = "main\n  model        p/m\n  reasoning    low\n  workspace    main\n  tools        gsv__* bash\n  \
+            discovery    x*\n  direct       bash\n  rule         ask bash (mind it)";
         assert_eq!(about(&agent), expect);
     }
 }

@@ -172,7 +172,7 @@ pub(super) fn credentials(
     for (key, value) in open.into_iter().zip(read) {
         if value.is_empty() {
             return Err(Failure(format!(
-                "no value options for {key}\nhint: pipe it in, as in printf %s \"$VALUE\" | manyhands …, or name an environment variable"
+                "no value given for {key}\nhint: pipe it in, as in printf %s \"$VALUE\" | manyhands …, or name an environment variable"
             )));
         }
         values.insert(key.to_owned(), value);

@@ -162,7 +162,7 @@ mod tests {
         assert!(
             words.starts_with("This code enrols one machine as laptop and is valid until 2026-")
         );
-        assert!(!words.contains("its own machine only"));
+        assert!(!words.contains("only on the gateway's own machine"));
         for url in [
             "http://127.0.0.1:7717",
             "http://[::1]:1",
@@ -170,7 +170,7 @@ mod tests {
             "http://0.0.0.0:1",
         ] {
             assert!(
-                invitation(&made, url).contains("its own machine only"),
+                invitation(&made, url).contains("only on the gateway's own machine"),
                 "{url}"
             );
         }

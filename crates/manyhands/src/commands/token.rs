@@ -68,10 +68,10 @@ pub async fn run(token: Token, ctx: &CliContext) -> Done {
                 rows.collect(),
             );
         }
-        Token::Revoke { token } => {
-            let id = find(&remote, &token).await?;
+        Token::Revoke { id_or_name } => {
+            let id = find(&remote, &id_or_name).await?;
             remote.delete(&format!("/api/tokens/{id}")).await?;
-            output::print_line(format!("revoked {token}"));
+            output::print_line(format!("revoked {id_or_name}"));
         }
     }
     Ok(ExitCode::SUCCESS)

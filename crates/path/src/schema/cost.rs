@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::shape::{Id, Node, Shape};
+use super::shape::{Id, SchemaNode, Shape};
 
 /// The most work that is begun, in units of about 50 ns.
 pub(crate) const BUDGET: u64 = 20_000_000;
@@ -98,7 +98,7 @@ impl<'a> Counter<'a> {
         Ok(work)
     }
 
-    fn text(&mut self, node: &Node, text: &str) -> Result<Work, String> {
+    fn text(&mut self, node: &SchemaNode, text: &str) -> Result<Work, String> {
         let bytes = text.len() as u64;
         let patterns = node.patterns.iter().map(|pattern| pattern.cost(bytes));
         let scans = if node.scans { bytes / 8 } else { 0 };
@@ -106,7 +106,7 @@ impl<'a> Counter<'a> {
         Ok(Work { cost, height: 0 })
     }
 
-    fn list(&mut self, node: &Node, list: &'a [Value], depth: usize) -> Result<Work, String> {
+    fn list(&mut self, node: &SchemaNode, list: &'a [Value], depth: usize) -> Result<Work, String> {
         let mut work = Work { cost: 0, height: 0 };
         for (place, inner) in list.iter().enumerate() {
             let own = node.prefix.get(place).into_iter();
@@ -120,7 +120,7 @@ impl<'a> Counter<'a> {
 
     fn object(
         &mut self,
-        node: &Node,
+        node: &SchemaNode,
         fields: &'a Map<String, Value>,
         depth: usize,
     ) -> Result<Work, String> {
@@ -146,7 +146,7 @@ impl<'a> Counter<'a> {
     /// What `unevaluated...` says of a part: checked to find out, and once more to tell.
     fn left_over(
         &mut self,
-        node: &Node,
+        node: &SchemaNode,
         inner: &'a Value,
         depth: usize,
         work: &mut Work,

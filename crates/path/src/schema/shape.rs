@@ -26,7 +26,7 @@ pub(super) type Id = usize;
 /// The graph of a schema.
 #[derive(Default)]
 pub(super) struct Shape {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<SchemaNode>,
     pub(super) root: Id,
     /// Whether a pattern needs the engine that backtracks.
     pub(super) backtracks: bool,
@@ -34,7 +34,7 @@ pub(super) struct Shape {
 
 /// One subschema, as far as it says how much work it is.
 #[derive(Default)]
-pub(super) struct Node {
+pub(super) struct SchemaNode {
     /// Work with any value.
     pub(super) fixed: u64,
     /// Whether it is the target of a reference, so that it may be come to many times.
@@ -115,7 +115,7 @@ enum Counted {
 
 /// Counts how many subschemas a single value is checked against.
 struct Expansion<'a> {
-    nodes: &'a [Node],
+    nodes: &'a [SchemaNode],
     known: Vec<Counted>,
 }
 
@@ -234,17 +234,17 @@ impl<'a> Reader<'a> {
         if id == MAX_SUBSCHEMAS {
             return Err(format!("has more than {MAX_SUBSCHEMAS} subschemas"));
         }
-        self.shape.nodes.push(Node::default());
+        self.shape.nodes.push(SchemaNode::default());
         self.known.insert(address, id);
         self.unread.push((id, value));
         Ok(id)
     }
 
     fn read(&mut self, id: Id, value: &'a Value) -> Result<(), String> {
-        let mut node = Node {
+        let mut node = SchemaNode {
             fixed: 1,
             shared: self.shape.nodes[id].shared,
-            ..Node::default()
+            ..SchemaNode::default()
         };
         if let Value::Object(fields) = value {
             node.fixed += fields.len() as u64;
@@ -257,7 +257,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn keyword(&mut self, node: &mut Node, keyword: &str, value: &'a Value) -> Result<(), String> {
+    fn keyword(
+        &mut self,
+        node: &mut SchemaNode,
+        keyword: &str,
+        value: &'a Value,
+    ) -> Result<(), String> {
         match keyword {
             "$ref" | "$dynamicRef" => {
                 let reference = value
@@ -321,7 +326,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn prefix(&mut self, node: &mut Node, value: &'a Value) -> Result<(), String> {
+    fn prefix(&mut self, node: &mut SchemaNode, value: &'a Value) -> Result<(), String> {
         for inner in value.as_array().into_iter().flatten() {
             node.prefix.push(self.node(inner)?);
         }
@@ -346,7 +351,7 @@ impl<'a> Reader<'a> {
 
     /// Adds what a reference may lead to. Which of several it is depends on drafts and dynamic
     /// scopes; all of them together are never less work.
-    fn refer(&mut self, node: &mut Node, reference: &'a str) -> Result<(), String> {
+    fn refer(&mut self, node: &mut SchemaNode, reference: &'a str) -> Result<(), String> {
         let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         if base.is_empty() && fragment.is_empty() && !reference.starts_with('#') {
             return Ok(()); // an empty reference says nothing
@@ -379,7 +384,7 @@ impl<'a> Reader<'a> {
         self.targets(node, &targets)
     }
 
-    fn targets(&mut self, node: &mut Node, targets: &[&'a Value]) -> Result<(), String> {
+    fn targets(&mut self, node: &mut SchemaNode, targets: &[&'a Value]) -> Result<(), String> {
         for target in targets {
             let id = self.node(target)?;
             self.shape.nodes[id].shared = true;

@@ -132,7 +132,7 @@ fn what_is_said_while_a_turn_runs_is_taken_in_and_answered_once() {
     stage.write(ADA, "and also that");
     // A command is answered meanwhile.
     stage.write(ADA, "/status");
-    stage.reads(ADA.id, "one is running, 2 wait");
+    stage.reads(ADA.id, "1 running, 2 queued");
     stage.press(ADA, &question, &yes);
     stage.reads(ADA.id, "All three of it.");
     stage.scene.at_rest();

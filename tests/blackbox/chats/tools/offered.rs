@@ -152,7 +152,7 @@ fn tools_of_chats_are_listed_only_where_they_can_work() {
     // A preview is not a listing.
     let shown = bare.cli(&["tools"]).ok().stdout;
     let row = shown.lines().find(|row| row.contains("telegram_send_file"));
-    assert!(row.is_some_and(|row| row.contains("not here")), "{shown}");
+    assert!(row.is_some_and(|row| row.contains("chats only")), "{shown}");
     let discover = json!({ "query": "send a file to the current Telegram chat" });
     let found = bare
         .call("capabilities_discover", discover.clone())

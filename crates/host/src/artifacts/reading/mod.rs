@@ -82,7 +82,7 @@ pub async fn bytes(mut source: TextSource, page: TextRange) -> Result<TextPart, 
 fn past_the_end(size: u64, what: &str) -> ToolError {
     ToolError::parameter(
         "offset",
-        format!("offset is past the end: there are {size} {what}"),
+        format!("is past the end: there are {size} {what}"),
     )
 }
 

@@ -144,7 +144,8 @@ impl<'a> ChatSession<'a> {
         let Ok(remote) = self.ctx.remote() else {
             return error;
         };
-        match error.contains("no model is set") && setup::look(&remote).await != Setup::Fine {
+        match error.contains("no model is configured") && setup::look(&remote).await != Setup::Fine
+        {
             true => format!("{error}\n{ADVICE}"),
             false => error,
         }

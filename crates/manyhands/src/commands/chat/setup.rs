@@ -1,4 +1,4 @@
-//! Advice for when there is no model to session to.
+//! Advice for when there is no model to talk to.
 
 use crate::remote::Remote;
 

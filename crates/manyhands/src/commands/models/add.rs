@@ -283,8 +283,8 @@ mod tests {
         let silent = json!({ "provider": "vllm", "error": "vllm: nobody listens" });
         let mut added = json!({ "provider": silent, "key": "none" });
         assert!(choose(&added).starts_with("vllm: nobody listens\nhint: "));
-        assert!(mend("vllm", &added).contains("once it runs"));
+        assert!(mend("vllm", &added).contains("start it, then retry"));
         added["key"] = json!("stored");
-        assert!(mend("openai", &added).contains("another key"));
+        assert!(mend("openai", &added).contains("replace the API key"));
     }
 }

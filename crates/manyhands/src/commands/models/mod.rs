@@ -161,7 +161,7 @@ async fn test(remote: &Remote, model: Option<String>, json: bool) -> Done {
     }
     match envelope.error {
         // The gateway cannot know how its owner would like to add one.
-        Some(error) if error.contains("no model is set") => {
+        Some(error) if error.contains("no model is configured") => {
             Err(Failure(format!("{error}\n{ADVICE}")))
         }
         Some(error) => Err(Failure(error)),
@@ -214,7 +214,7 @@ mod tests {
         });
         assert_eq!(
             about(&provider),
-            "a (anthropic)  https://a\n  WRONG  a: no key\n         do: store the key"
+            "a (anthropic)  https://a\n  ERROR  a: no key\n         fix: store the key"
         );
     }
 

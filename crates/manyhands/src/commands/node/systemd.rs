@@ -233,7 +233,7 @@ WantedBy=default.target
             "/a\u{85}b",
         ] {
             let why = started(refused).unwrap_err().0;
-            assert!(why.contains("cannot be written into a service"), "{why}");
+            assert!(why.contains("cannot be written to a service file"), "{why}");
         }
         assert!(text(&service("/opt/$x/m", "/a")).is_err());
     }
