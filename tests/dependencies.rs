@@ -27,6 +27,15 @@ fn names(code: &str, package: &str) -> bool {
     let part_of_a_name = |c: char| c.is_alphanumeric() || "_-.:".contains(c);
     code.match_indices(&identifier).any(|(at, _)| {
         let (before, after) = (&code[..at], &code[at + identifier.len()..]);
+        // `::http::Method` names the crate where a module of that name stands in the way.
+        let before = match before.strip_suffix("::") {
+            Some(rooted)
+                if !rooted.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '>') =>
+            {
+                rooted
+            }
+            _ => before,
+        };
         let imported =
             before.ends_with("use ") && [";", " as "].iter().any(|next| after.starts_with(next));
         imported || (after.starts_with("::") && !before.ends_with(part_of_a_name))

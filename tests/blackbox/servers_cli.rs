@@ -215,7 +215,7 @@ fn what_makes_no_server_is_refused_and_nothing_is_written() {
         (&["mcp", "add", "x"][..], "no server given"),
         (
             &["mcp", "add", "x", "--url", "http://a/mcp", "--", "b"],
-            "two servers",
+            "exclude each other",
         ),
         (
             &["mcp", "add", "x", "--url", "http://a/mcp", "--env", "A=b"],

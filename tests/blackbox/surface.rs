@@ -33,7 +33,7 @@ enum Why {
 }
 
 /// The operations that change something, and are not only for the owner.
-const ROUTES: [(&str, &str, Why); 19] = [
+const ROUTES: [(&str, &str, Why); 22] = [
     ("get", "/oauth/callback", Why::Signed),
     ("delete", "/api/artifacts/{id}", Why::Path),
     ("delete", "/api/sessions/{key}", Why::OwnSessions),

@@ -288,7 +288,7 @@ mod tests {
         for (change, says) in [
             (
                 runtime(host, json!(["filesystem.read", "x"])),
-                "\"x\" is not a capability",
+                "unknown capability \"x\"",
             ),
             (
                 runtime(host, json!(["filesystem.read", "filesystem.read"])),

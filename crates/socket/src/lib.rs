@@ -27,10 +27,10 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ::http::request::Parts;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response as HttpResponse};
 use futures_util::StreamExt;
+use http::request::Parts;
 use manyhands_core::contained;
 use manyhands_gateway::{Admitted, Gateway};
 use manyhands_guard::Seat;

@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use ::http::request::Parts;
-use ::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use manyhands_core::{ErrorCode, ToolError};

@@ -305,7 +305,7 @@ fn a_bridge_carries_its_own_service_and_does_nothing_else() {
 fn names_of_bridges_are_checked_and_a_forgotten_one_loses_its_token() {
     let (scene, token) = stage();
     let gateway = &scene.gateway;
-    for (name, says) in [("telegram", "speaks telegram itself"), ("No!", "1 to 32")] {
+    for (name, says) in [("telegram", "is a built-in platform"), ("No!", "1 to 32")] {
         let refused = gateway.cli(&["channel", "bridge", name]);
         assert_ne!(refused.code, Some(0));
         assert!(refused.stderr.contains(says), "{}", refused.stderr);

@@ -13,11 +13,12 @@ const ROUNDS: usize = 2_000;
 const RACE: &str = r#"
 import ctypes, os, platform, signal, sys
 outside, rounds = sys.argv[1], int(sys.argv[2])
-os.mkdir("swap")
-open("swap/secret", "w").close()
-os.symlink(outside, "other")
-open("file", "w").close()
-os.symlink(outside + "/secret", "link")
+if not os.path.lexists("link"):
+    os.mkdir("swap")
+    open("swap/secret", "w").close()
+    os.symlink(outside, "other")
+    open("file", "w").close()
+    os.symlink(outside + "/secret", "link")
 libc = ctypes.CDLL(None, use_errno=True)
 renameat2 = 276 if platform.machine() == "aarch64" else 316
 child = os.fork()

@@ -174,8 +174,18 @@ fn a_name_is_a_nodes_and_nobody_elses() {
 #[test]
 fn the_greeting_speaks_version_1_and_comes_first() {
     let gateway = Gateway::start();
-    check(&gateway, |g| g["minProtocol"] = json!(2), 102, "protocol 1");
-    check(&gateway, |g| g["maxProtocol"] = json!(0), 102, "protocol 1");
+    check(
+        &gateway,
+        |g| g["minProtocol"] = json!(2),
+        102,
+        "protocol version",
+    );
+    check(
+        &gateway,
+        |g| g["maxProtocol"] = json!(0),
+        102,
+        "protocol version",
+    );
     check(
         &gateway,
         |g| g["client"]["mode"] = json!("satellite"),

@@ -215,14 +215,14 @@ mod tests {
                 redirect(302, &format!("ws://127.0.0.1:{elsewhere}/")),
                 "302 Found instead",
             ),
-            (upgrade(""), "another WebSocket request"),
+            (upgrade(""), "a different WebSocket request"),
             (
                 upgrade("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"),
-                "another WebSocket request",
+                "a different WebSocket request",
             ),
             (
                 "HTTP/1.1 101 X\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n".to_owned(),
-                "no WebSocket",
+                "other than WebSocket",
             ),
         ] {
             let server = FakeServer::answering(answer).await;

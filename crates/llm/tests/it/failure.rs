@@ -179,7 +179,7 @@ async fn one_broken_provider_does_not_keep_the_others_from_working() {
     for words in [
         "models.providers.broken: base_url uses ftp",
         "script /nowhere/at-all.yaml",
-        "no provider \"nobody\"",
+        "unknown provider \"nobody\"",
         "\"nonsense\" is not a model name",
     ] {
         assert!(problems.contains(words), "{words} in {problems}");

@@ -357,7 +357,7 @@ async fn a_schema_that_cannot_be_enforced_is_asked_for_in_words() {
             .to_string()
             .contains("JSON Schema")
     );
-    assert!(notes[0].contains("in words"), "{notes:?}");
+    assert!(notes[0].contains("in the prompt"), "{notes:?}");
     let (body, _) = sent(&formats[1], "gpt-4o", output).await;
     assert_eq!(body["response_format"]["json_schema"]["strict"], false);
 }

@@ -138,7 +138,10 @@ async fn the_257th_call_at_once_is_answered_and_not_dropped() {
     let told = peer.call("257", "Glob", json!({ "pattern": "*" })).await;
     assert_eq!(told["code"], "unavailable");
     assert!(
-        told["error"].as_str().unwrap().contains("256 calls run"),
+        told["error"]
+            .as_str()
+            .unwrap()
+            .contains("256 running calls"),
         "{told}"
     );
     std::fs::write(machine.at("go"), "").unwrap();
@@ -179,7 +182,7 @@ async fn the_log_tells_of_calls_without_what_they_were_about() {
         (&json!("l"), &json!(true))
     );
     let line: Value = serde_json::from_str(told["lines"][0].as_str().unwrap()).unwrap();
-    assert_eq!(line["message"], "call");
+    assert_eq!(line["event"], "tool_call_finished");
     assert_eq!(
         (&line["tool"], &line["callId"]),
         (&json!("Bash"), &json!("1"))

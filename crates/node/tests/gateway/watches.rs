@@ -199,10 +199,7 @@ async fn the_65th_watch_is_refused_and_a_place_is_free_again_when_one_ends() {
     }
     let told = peer.next("more", &session, Some(0)).await;
     assert!(
-        told["error"]
-            .as_str()
-            .unwrap()
-            .contains("64 programs are watched"),
+        told["error"].as_str().unwrap().contains("64 open watches"),
         "{told}"
     );
     peer.peer

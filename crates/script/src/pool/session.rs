@@ -205,9 +205,12 @@ impl<'a> WorkerSession<'a> {
     /// Warns that the script did not await all of its calls.
     fn warn_unawaited(&mut self, calls: usize) {
         if calls > 0 {
+            let (calls, they) = match calls {
+                1 => ("1 call was".to_owned(), "it"),
+                more => (format!("{more} calls were"), "they"),
+            };
             let text = format!(
-                "{calls} calls were not awaited and were cancelled when the script ended; \
-                 they may have taken effect"
+                "{calls} not awaited and cancelled when the script ended; {they} may have taken effect"
             );
             self.log(Level::Warn, text);
         }

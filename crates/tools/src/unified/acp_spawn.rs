@@ -497,7 +497,7 @@ mod tests {
         assert!(
             said(reply("no", false, why))
                 .unwrap_err()
-                .ends_with("it had said: no")
+                .ends_with("its output so far: no")
         );
     }
 }

@@ -241,7 +241,7 @@ async fn a_socket_on_which_nobody_answers_is_left() {
         })
         .await;
     tokio::time::resume();
-    assert!(why.contains("silent"), "{why}");
+    assert!(why.contains("stopped responding"), "{why}");
     one.workspace.sockets(2, 2).await;
     let next = one.say("there again");
     one.workspace.acked(&next).await;
