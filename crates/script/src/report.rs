@@ -114,7 +114,7 @@ impl Fault {
     }
 
     /// Adds an excerpt of `code` and limits all lengths. A worker may only report failures that it can know about.
-    pub(crate) fn from_worker(mut self, code: &str) -> Self {
+    pub(crate) fn located_in(mut self, code: &str) -> Self {
         use FaultKind::{Calls, Cpu, Memory, Output, Syntax, Thrown};
         if !matches!(self.kind, Syntax | Thrown | Memory | Cpu | Calls | Output) {
             self.kind = FaultKind::Crashed;

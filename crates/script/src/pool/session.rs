@@ -153,7 +153,7 @@ impl<'a> WorkerSession<'a> {
         match message {
             FromWorker::Log { level, text } => self.log(level, text),
             FromWorker::LogsCut => self.logs_cut = true,
-            FromWorker::Failed(fault) => return Err(fault.from_worker(&self.run.code)),
+            FromWorker::Failed(fault) => return Err(fault.located_in(&self.run.code)),
             FromWorker::Done { value } => return self.done(&value).map(FrameResult::Done),
             FromWorker::Ask { id, ask } => {
                 // Enforced here as well as in the worker, which a script may have subverted.

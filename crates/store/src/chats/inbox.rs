@@ -149,7 +149,7 @@ impl Chats {
         // one fsync. `biased`: an outcome that is there already wins over another write.
         let _turn = tokio::select! {
             biased;
-            done = &mut answer => return done.unwrap_or_else(|_| Err(StoreError::Closed)),
+            done = &mut answer => return done.unwrap_or(Err(StoreError::Closed)),
             turn = self.writer.turnstile.lock() => turn,
         };
         loop {
