@@ -63,7 +63,7 @@ packages: $(PACKAGES) ## Install the third-party clients and servers that the te
 	tests/mcp-servers/python $(TARGET) >/dev/null
 	tests/interop/run --install $(INTEROP) $(INTEROP_CI)
 
-test: ## Check everything: format, lints, all tests
+test: $(PAGE) ## Check everything: format, lints, all tests
 	@$(MAKE) --no-print-directory -j3 lint page-check packages
 ifneq ($(NEXTEST),)
 	cargo nextest run --workspace --locked
