@@ -33,7 +33,9 @@ fn call(gateway: &Gateway, node: &str, tool: &str, arguments: Value) -> Result<V
 }
 
 fn check(gateway: &Gateway, machine: &Machine) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time() // cases poll with a delay
+        .build();
     let through =
         async |tool: &str, arguments: Value| call(gateway, &machine.name, tool, arguments);
     let workspace: &Path = &machine.folder;
