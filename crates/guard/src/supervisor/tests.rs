@@ -168,6 +168,7 @@ fn the_end_of_the_runtime_is_the_end_of_the_group() {
     });
     drop(runtime);
     let waiting = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
         .build()
         .unwrap();
     waiting.block_on(gone(&grandchild));
