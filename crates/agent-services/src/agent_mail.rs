@@ -132,7 +132,7 @@ impl AgentMailer {
                     person: letter.person,
                     place: None,
                     name: message.sender.to_string(),
-                    // Another agent's words are data, whoever the human behind them is.
+                    // Text from another agent is data, even if the same person is behind both.
                     trusted: false,
                     depth: 0,
                     tainted: letter.tainted,

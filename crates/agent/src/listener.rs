@@ -1,7 +1,7 @@
 //! Subscriptions to events, each with a bounded queue.
 //!
 //! An event wakes only the listeners of its session or group. A listener that falls too far behind loses the oldest
-//! events and is told so; the records have everything.
+//! events and is notified of that; the stored records are complete.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -226,7 +226,7 @@ impl MindsInner {
 
     /// Ends the turns of a session whose requester no longer waits.
     async fn abandon(&self, key: &str) -> Result<(), StoreError> {
-        let why = "the gateway stopped, and whoever asked for this no longer waits";
+        let why = "the gateway restarted and the requester is no longer connected";
         let why = Failure::new(FailureKind::Interrupted, why);
         self.end_open(key, &why).await.map(drop)
     }

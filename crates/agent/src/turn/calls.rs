@@ -113,7 +113,7 @@ impl Turn {
             return Ok(output);
         }
         // Started without a result: the process died in between. It may have taken effect, so running it again could do it
-        // twice; the model is told to check.
+        // twice; the model is asked to check.
         if pending.record.state == CallState::Started {
             let output = CallOutput::unknown(tool);
             self.settled(pending, &output).await?;

@@ -45,7 +45,7 @@ impl Turn {
         };
         let ended = self.close(state, outcome.json()).await;
         if let Err(Halt::Failed(failure)) = ended {
-            // Published all the same: whoever waits must not wait forever because the disk is full.
+            // Published all the same: subscribers must not wait forever because the disk is full.
             let error = failure.text;
             tracing::error!(
                 event = "turn_end_not_persisted",
