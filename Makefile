@@ -94,13 +94,16 @@ endif
 fuzz: ## Search for inputs that break parsers of untrusted input; FUZZ_SECONDS=20 for each of them
 	tools/fuzz $(TARGET)
 
+# rustfmt does not follow modules that a build script declares, as it does for each tool.
+TOOLS := $(wildcard crates/tools/src/*/*.rs)
+
 fmt: ## Format all code
-	cargo fmt --all
+	cargo fmt --all -- $(TOOLS)
 
 # The page comes first: the build script of the crate that embeds it must not see it half written.
 # Without make's job server: cargo decides itself how many compilers it starts.
 lint: | $(PAGE) ## Check format and lints, change nothing
-	cargo fmt --all -- --check
+	cargo fmt --all -- --check $(TOOLS)
 	env -u MAKEFLAGS cargo clippy --workspace --all-targets --locked -- -D warnings
 
 conformance: $(SUITE)/.ready-$(CONFORMANCE_VERSION) tests/conformance/node_modules/.installed ## Run the official suites against a gateway of its own; DATA=folder adds those whose data lie there

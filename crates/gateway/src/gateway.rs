@@ -24,7 +24,7 @@ use manyhands_path::Path;
 use manyhands_store::{
     AuditEntry, AuditKind, AuditStatus, Durability, NodeRecord, Store, StoreError,
 };
-use manyhands_tools::BuiltinTools;
+use manyhands_tools::ToolDeps;
 use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -51,7 +51,7 @@ pub struct Gateway {
     /// Id generator.
     pub ids: Ids,
     /// The built-in tools and their dependencies.
-    pub builtin: BuiltinTools,
+    pub tool_deps: ToolDeps,
     /// Connected and known nodes.
     pub nodes: Arc<Nodes>,
     /// MCP servers and connected accounts.
@@ -82,32 +82,32 @@ pub struct Gateway {
 impl Gateway {
     /// The agents' workspaces.
     pub fn workspace(&self) -> &Workspace {
-        &self.builtin.workspace
+        &self.tool_deps.workspace
     }
 
     /// The artifact store.
     pub fn artifacts(&self) -> &ArtifactStore {
-        &self.builtin.artifacts
+        &self.tool_deps.artifacts
     }
 
     /// Messages between agents.
     pub fn post(&self) -> &AgentMailer {
-        &self.builtin.post
+        &self.tool_deps.post
     }
 
     /// Contacts and to-dos.
     pub fn people(&self) -> &People {
-        &self.builtin.people
+        &self.tool_deps.people
     }
 
     /// Chats on messaging platforms.
     pub fn chats(&self) -> &Chats {
-        &self.builtin.chats
+        &self.tool_deps.chats
     }
 
     /// Scheduled jobs.
     pub fn cron(&self) -> &JobScheduler {
-        &self.builtin.cron
+        &self.tool_deps.cron
     }
 
     /// The agents.
@@ -233,7 +233,7 @@ impl Gateway {
         let vault = vault.into_iter().filter(secret);
         let mut secrets: Vec<Secret> = vault.map(|(_, secret)| secret).collect();
         secrets.push(self.owner_token.clone());
-        secrets.extend(self.builtin.host.secrets());
+        secrets.extend(self.tool_deps.host.secrets());
         secrets.extend(self.servers.oauth().passing_secrets());
         self.redactor.store(Arc::new(Redactor::new(&secrets)));
         Ok(())

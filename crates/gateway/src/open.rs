@@ -22,7 +22,7 @@ use manyhands_node_registry::Nodes;
 use manyhands_node_registry::transfer::Transfers;
 use manyhands_path::{Parts, Path};
 use manyhands_store::{AuditEntry, AuditKind, AuditStatus, Durability, Store, StoreError};
-use manyhands_tools::{BuiltinTools, Finder, FinderParts, Scripts};
+use manyhands_tools::{Finder, FinderParts, Scripts, ToolDeps};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -190,7 +190,8 @@ impl Gateway {
         });
         let chats = chats.await?;
         cron.delivers_by(chats.carry_for(&people));
-        let builtin = BuiltinTools {
+        let tool_deps = ToolDeps {
+            settings: live.clone(),
             minds: minds.clone(),
             blobs: store.blobs().clone(),
             post,
@@ -210,8 +211,8 @@ impl Gateway {
             host,
             ids: ids.clone(),
         };
-        catalogue.store(Arc::new(builtin.catalogue(&live)));
-        let rules = rules(&settings, &builtin.post.spawned_agents)
+        catalogue.store(Arc::new(manyhands_tools::built_in(&tool_deps)));
+        let rules = rules(&settings, &tool_deps.post.spawned_agents)
             .map_err(|e| StartError::Policy(e.to_string()))?;
         let path = Path::new(Parts {
             catalogue: catalogue.clone(),
@@ -233,7 +234,7 @@ impl Gateway {
             settings: live,
             clock,
             ids,
-            builtin,
+            tool_deps,
             nodes,
             servers,
             guests: Guests::default(),
@@ -254,7 +255,7 @@ impl Gateway {
         gateway.learn_secrets().await?;
         gateway.redact_new_logins();
         gateway.close_interrupted_calls().await?;
-        let (model_registry, workspace) = (&gateway.model_registry, &gateway.builtin.workspace);
+        let (model_registry, workspace) = (&gateway.model_registry, &gateway.tool_deps.workspace);
         let minds = agent_env::minds(&gateway, model_registry.clone(), workspace.clone());
         let _ = gateway.minds.set(minds); // set here and nowhere else
         gateway.servers.take_over(&gateway.settings).await;

@@ -117,7 +117,7 @@ impl Gateway {
         keep_roots_apart(self.home(), &settings)
             .map_err(|e| ToolError::parameter("tools.read_file.roots", e.to_string()))?;
         let changes = diff(&self.settings.current(), &settings);
-        let rules = rules(&settings, &self.builtin.post.spawned_agents)
+        let rules = rules(&settings, &self.tool_deps.post.spawned_agents)
             .map_err(|e| ToolError::parameter("policy.rules", e))?;
         // Everything that can fail comes before this line, so that settings are applied fully or
         // not at all.
@@ -125,7 +125,7 @@ impl Gateway {
         self.store.limit(quotas(&settings));
         self.settings.replace(settings);
         if changes.keys.iter().any(|key| key.starts_with("tools.")) {
-            let built_in = self.builtin.catalogue(&self.settings);
+            let built_in = manyhands_tools::built_in(&self.tool_deps);
             self.catalogue.rcu(|all| all.with_built_in(&built_in));
             self.nodes.note_change();
         }
@@ -133,7 +133,7 @@ impl Gateway {
         if changes.keys.iter().any(of_rules) {
             self.nodes.note_change(); // lists depend on what is allowed
         }
-        self.builtin.web.reconfigure();
+        self.tool_deps.web.reconfigure();
         self.cron().look();
         let of_chats = |key: &String| {
             ["channels", "egress", "public_url"]

@@ -57,8 +57,11 @@ impl Ceilings {
         if !requested.is_finite() || requested <= 0.0 {
             return Err(ToolError::parameter(parameter, "must be more than 0"));
         }
+        // More than a duration can hold is lowered like any other value that is too large.
         let wanted = Duration::try_from_secs_f64(requested).unwrap_or(Duration::MAX);
         if wanted > most {
+            // A whole number is reported as the caller wrote it: 90, not 90.0. Doubles represent
+            // every whole number below this limit.
             let shown = match requested.fract() == 0.0 && requested < 1e15 {
                 true => Number::from(wanted.as_secs()),
                 false => Number::from_f64(requested).unwrap_or_else(|| 0.into()),

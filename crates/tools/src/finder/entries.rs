@@ -30,6 +30,8 @@ pub(super) fn number(specs: &[&ToolSpec]) -> u64 {
     for spec in specs {
         spec.name.hash(&mut hasher);
         spec.description.hash(&mut hasher);
+        // By address, since schemas are large and never change in place. An equal schema at another
+        // address only costs indexing again.
         Arc::as_ptr(&spec.input_schema).addr().hash(&mut hasher);
     }
     hasher.finish()
@@ -124,11 +126,14 @@ impl OneOrMany {
 
 impl SkillFacts {
     pub(super) fn of(seen: ResolvedSkill) -> Self {
+        // Some editors write a byte order mark.
         let front = seen.text.trim_start_matches('\u{feff}').strip_prefix("---");
         let front = front
             .and_then(|rest| rest.split_once("\n---"))
             .map(|(front, _)| front);
         let front: Front = front
+            // Invalid front matter loses only these hints: whether the skill may be used was decided
+            // when it was resolved.
             .and_then(|front| serde_saphyr::from_str(front).ok())
             .unwrap_or_default();
         Self {

@@ -152,6 +152,7 @@ impl Finder {
         // Searching takes milliseconds of CPU and must not block the async threads.
         let search = tokio::task::spawn_blocking(move || {
             this.follow(&all, refresh);
+            // Replaced on every search, because what the agent has been granted was read just now.
             this.index.upsert(&format!("connections:{owner}"), accounts);
             this.index.upsert(&format!("resources:{owner}"), resources);
             let own = skills.iter().map(|skill| skill.entry(&owner)).collect();
@@ -166,6 +167,8 @@ impl Finder {
                     let question = Question::available(&caller, &owner, tool.spec());
                     this.allows(question.within(&reach))
                 }),
+                // The index holds the connections, resources and skills of every agent that has
+                // searched, so only the caller's own may match.
                 _ => allowed.contains(&entry.key),
             };
             this.index.search(&Query {
@@ -215,6 +218,7 @@ impl Finder {
     /// The skills an agent can use.
     pub async fn skills(&self, agent: &AgentId, refresh: bool) -> Arc<Vec<SkillFacts>> {
         let now = Instant::now();
+        // In a block, so that the lock is released before anything is awaited.
         let cached = {
             let cached = self.skills.lock().expect("no panic while held");
             cached.get(agent).cloned()

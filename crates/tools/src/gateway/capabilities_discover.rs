@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::finder::{FindRequest, Finder};
+use crate::registration::{Registration, always, typed};
 
 /// Recommendations returned.
 const RECOMMENDED: usize = 10;
@@ -132,10 +133,22 @@ pub struct Recommended {
     has_skill: bool,
 }
 
-pub(super) struct Discover {
-    pub(super) finder: Arc<Finder>,
-    pub(super) model_registry: Arc<ModelRegistry>,
-    pub(super) settings: LiveSettings,
+pub(crate) const TOOL: Registration = Registration {
+    name: "capabilities_discover",
+    enabled: always,
+    build: |deps| {
+        typed(Discover {
+            finder: deps.finder.clone(),
+            model_registry: deps.model_registry.clone(),
+            settings: deps.settings.clone(),
+        })
+    },
+};
+
+struct Discover {
+    finder: Arc<Finder>,
+    model_registry: Arc<ModelRegistry>,
+    settings: LiveSettings,
 }
 
 impl TypedTool for Discover {
@@ -143,7 +156,7 @@ impl TypedTool for Discover {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("capabilities_discover").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -169,6 +182,7 @@ impl TypedTool for Discover {
         let answer = self.finder.find(FindRequest {
             text: &params.request,
             kinds: kinds.clone(),
+            // A model can only promote what it is shown.
             limit: if reranks.is_some() {
                 CANDIDATES
             } else {
@@ -195,6 +209,7 @@ impl TypedTool for Discover {
                     asked = Some(prompt);
                     answer.hits = reordered(answer.hits, &order);
                 }
+                // Reranking only improves the order, so its failure must not fail the search.
                 Err(why) => note = Some(format!("not reranked: {why}")),
             }
         }
@@ -210,6 +225,7 @@ impl TypedTool for Discover {
                 metadata,
             )
             .await;
+        // Names and descriptions come from servers and skills, so they taint the reader.
         Ok(Outcome::of(&output)?.clean(false))
     }
 }
@@ -233,6 +249,7 @@ impl Discover {
             let entry = &hit.entry;
             match entry.kind {
                 ItemKind::Tool => {
+                    // The catalogue may have changed since the search.
                     let Some(tool) = catalogue.resolve(&entry.key) else {
                         continue;
                     };
@@ -253,6 +270,8 @@ impl Discover {
                     let twice = results.iter().any(|one| {
                         one.kind == CapabilityType::Connection && one.server == entry.server
                     });
+                    // One connection per service is enough beside its tools; the number of the
+                    // others is in alternativesAvailable.
                     if only_accounts || !twice {
                         results.push(recommended(
                             hit,
@@ -365,6 +384,7 @@ impl Discover {
             .await
             .map_err(|e| e.to_string())?;
         let text = reply.text();
+        // Models often put words or a code fence around the list.
         let list = text
             .find('[')
             .and_then(|from| text.rfind(']').map(|to| (from, to)));
@@ -383,6 +403,7 @@ fn reordered(hits: Vec<Hit>, order: &[usize]) -> Vec<Hit> {
     let mut left: Vec<Option<Hit>> = hits.into_iter().map(Some).collect();
     let mut first: Vec<Hit> = Vec::new();
     for at in order {
+        // The order comes from a model: numbers that are out of range or repeated are skipped.
         first.extend(left.get_mut(*at).and_then(Option::take));
     }
     first.extend(left.into_iter().flatten());

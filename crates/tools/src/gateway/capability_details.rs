@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::capabilities_discover::{CapabilityType, one_line};
 use crate::finder::{Finder, SkillFacts};
+use crate::registration::{Registration, always, typed};
 
 /// Most items per request.
 const MAX_ITEMS: usize = 50;
@@ -50,8 +51,18 @@ pub struct Output {
     typescript: Option<String>,
 }
 
-pub(super) struct Details {
-    pub(super) finder: Arc<Finder>,
+pub(crate) const TOOL: Registration = Registration {
+    name: "capability_details",
+    enabled: always,
+    build: |deps| {
+        typed(Details {
+            finder: deps.finder.clone(),
+        })
+    },
+};
+
+struct Details {
+    finder: Arc<Finder>,
 }
 
 impl TypedTool for Details {
@@ -59,7 +70,7 @@ impl TypedTool for Details {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("capability_details").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -86,6 +97,7 @@ impl TypedTool for Details {
             let before = items.len();
             if wants(CapabilityType::Tool) {
                 for spec in self.tools(&catalogue, item, context) {
+                    // A tool may be named by itself and again by its server.
                     if told.insert(spec.name.to_string()) {
                         items.push(tool(spec, &skills));
                         declared.push(spec);
@@ -118,6 +130,7 @@ impl TypedTool for Details {
                     })
                 }));
             }
+            // A repeated name adds nothing and was found all the same.
             if items.len() == before && !told.contains(item) {
                 not_found.push(item.clone());
             }
@@ -140,6 +153,8 @@ impl Details {
         item: &str,
         context: &CallContext,
     ) -> Vec<&'a ToolSpec> {
+        // The same question as for a call: details must not reveal a tool that the caller may not
+        // use.
         let may = |spec: &ToolSpec| {
             let question = Question::available(&context.caller, &context.agent, spec);
             let question = question

@@ -1,27 +1,28 @@
 //! `code-execution_execute`
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use manyhands_core::{
-    AgentId, CallContext, CallRequest, Catalogue, Decision, Effects, ErrorCode, Invoke, Outcome,
-    Question, Reach, Taint, Tool, ToolError, ToolSpec, input_schema, output_schema,
+    CallContext, CallRequest, CatalogueEntry, Decision, Effects, ErrorCode, Invoke, Outcome,
+    Question, Reach, Taint, Tool, ToolError, ToolSpec, output_schema,
 };
-use manyhands_federation::servers::{Servers, address, wrapped};
-use manyhands_host::artifacts::{ArtifactReader, ArtifactStore};
+use manyhands_federation::servers::{address, wrapped};
+use manyhands_host::artifacts::ArtifactReader;
 use manyhands_path::Path;
 use manyhands_script::{
-    Fault, FaultKind, Host, HostError, HostRequest, Level, Limits, LogLine, Pool, Report, Run,
+    Fault, FaultKind, Host, HostError, HostRequest, Level, Limits, LogLine, Report, Run,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-const NAME: &str = "code-execution_execute";
+use crate::registration::{Registration, always, with_params};
+use crate::scripts::Scripts;
+
 /// The tool whose rights and rules apply when a script reads artifacts.
 const READS: &str = "gateway_read_artifact";
 /// Longest code, in bytes.
@@ -114,38 +115,22 @@ struct UsedConnection {
     others: usize,
 }
 
-/// Dependencies of scripts.
-#[derive(Clone)]
-pub struct Scripts {
-    /// Pool of script processes.
-    pub pool: Pool,
-    /// Artifacts.
-    pub artifacts: ArtifactStore,
-    /// The catalogue of all tools.
-    pub catalogue: Arc<ArcSwap<Catalogue>>,
-    /// MCP servers.
-    pub servers: Arc<Servers>,
-    /// Set once the path exists, which itself holds the tools.
-    pub path: Arc<OnceLock<Weak<Path>>>,
-}
+pub(crate) const TOOL: Registration = Registration {
+    name: "code-execution_execute",
+    enabled: always,
+    build: |deps| CatalogueEntry::Tool(Arc::new(Execute::new(&deps.scripts))),
+};
 
-/// The tool.
-pub(super) struct Execute {
+struct Execute {
     spec: ToolSpec,
     scripts: Scripts,
 }
 
 impl Execute {
-    pub(super) fn new(scripts: &Scripts) -> Self {
+    fn new(scripts: &Scripts) -> Self {
         // A script by itself only computes; its calls take the path like any other.
-        let mut spec = super::spec(NAME).effects(Effects::READS).waits();
-        let mut schema = input_schema::<Params>();
-        if let Some(Value::String(text)) =
-            schema.as_object_mut().and_then(|o| o.remove("description"))
-        {
-            spec.description = text.into();
-        }
-        spec.input_schema = Arc::new(schema);
+        let spec = super::spec(TOOL.name).effects(Effects::READS).waits();
+        let mut spec = with_params::<Params>(spec);
         spec.output_schema = Some(output_schema::<Output>());
         // The deadline exceeds the script's own limit, so that the script's error with its log
         // wins.
@@ -208,47 +193,6 @@ impl Tool for Execute {
         };
         let report = self.scripts.pool.run(run, hands.end.clone()).await;
         hands.output(report).await
-    }
-}
-
-impl Scripts {
-    /// Rejects selections that no call could use: a misspelled service would silently select its
-    /// first account.
-    fn check_selections(
-        &self,
-        selected: &BTreeMap<String, String>,
-        agent: &AgentId,
-    ) -> Result<(), ToolError> {
-        const PARAMETER: &str = "connectionSelections";
-        let accounts = self.servers.accounts().of_agent(agent);
-        let services: BTreeSet<&str> = accounts.iter().map(|one| one.service.as_str()).collect();
-        for (service, pcid) in selected {
-            if !services.contains(service.as_str()) {
-                let shown: String = service.chars().take(100).collect();
-                let known = match services.is_empty() {
-                    true => "no connections exist".to_owned(),
-                    false => {
-                        let names: Vec<&str> = services.iter().copied().take(50).collect();
-                        format!("use one of {}", names.join(", "))
-                    }
-                };
-                let message = format!("there is no service {shown:?} with connections; {known}");
-                return Err(ToolError::parameter(PARAMETER, message));
-            }
-            let chosen = self.servers.accounts().choose(service, agent, Some(pcid));
-            chosen.map_err(|error| ToolError {
-                hint: error.hint,
-                // The original error names the parameter of other tools.
-                ..ToolError::parameter(
-                    PARAMETER,
-                    match error.problems.into_iter().next() {
-                        Some(problem) => problem.message,
-                        None => error.message,
-                    },
-                )
-            })?;
-        }
-        Ok(())
     }
 }
 
@@ -348,7 +292,7 @@ impl ScriptHost {
         let spec = address::find(&catalogue, server, tool)?.spec();
         let name = spec.name.to_string();
         // Nested scripts would multiply time and memory limits.
-        if name == NAME {
+        if name == TOOL.name {
             let message = "a script cannot run another script";
             return Err(ToolError::new(ErrorCode::InvalidArguments, message));
         }
@@ -400,6 +344,8 @@ impl ScriptHost {
             .await?;
         let mut made = self.made.lock().expect("no panic while held");
         if let Some(chat) = kept["chatId"].as_str() {
+            // Two files may be created at once; the first to return decides the chat of the later
+            // ones.
             made.chat.get_or_insert_with(|| chat.to_owned());
         }
         made.files.push(kept.clone());
@@ -470,6 +416,7 @@ impl ScriptHost {
     async fn output(&self, report: Report) -> Result<Outcome, ToolError> {
         let logs: Vec<String> = report.logs.iter().map(line).collect();
         let execution_time = u64::try_from(report.elapsed.as_millis()).unwrap_or(u64::MAX);
+        // Taken out, because no lock may be held across the await of `create` below.
         let used = std::mem::take(&mut *self.used.lock().expect("no panic while held"));
         let blocked = self.blocked.lock().expect("no panic while held").take();
         let failed = match (blocked, report.outcome) {
@@ -479,6 +426,7 @@ impl ScriptHost {
         };
         let value = failed.map_err(|mut error| {
             let details = error.details.get_or_insert_with(|| json!({}));
+            // Also for a failed run: they are what its author needs to find the mistake.
             details["logs"] = json!(logs);
             details["executionTime"] = json!(execution_time);
             if !used.is_empty() {

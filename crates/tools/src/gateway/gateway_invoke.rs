@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use manyhands_core::{Catalogue, Effects, Forward, Forwarder, ToolError, ToolSpec, input_schema};
+use manyhands_core::{Catalogue, CatalogueEntry, Effects, Forward, Forwarder, ToolError, ToolSpec};
 use manyhands_federation::servers::{Servers, address};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-const NAME: &str = "gateway_invoke";
+use crate::registration::{Registration, always, with_params};
 
 /// Invoke a single tool on a registered server. Good for simple, one-shot tool calls.
 ///
@@ -35,24 +35,22 @@ struct Params {
     pcid: Option<String>,
 }
 
-/// The tool.
-pub(super) struct Invoke {
+pub(crate) const TOOL: Registration = Registration {
+    name: "gateway_invoke",
+    enabled: always,
+    build: |deps| CatalogueEntry::Forwarder(Arc::new(Invoke::new(deps.finder.servers()))),
+};
+
+struct Invoke {
     spec: ToolSpec,
     servers: Arc<Servers>,
 }
 
 impl Invoke {
-    pub(super) fn new(servers: &Arc<Servers>) -> Self {
-        let mut spec = super::spec(NAME).effects(Effects::READS);
-        let mut schema = input_schema::<Params>();
-        if let Some(Value::String(text)) =
-            schema.as_object_mut().and_then(|o| o.remove("description"))
-        {
-            spec.description = text.into();
-        }
-        spec.input_schema = Arc::new(schema);
+    fn new(servers: &Arc<Servers>) -> Self {
+        let spec = super::spec(TOOL.name).effects(Effects::READS);
         Self {
-            spec,
+            spec: with_params::<Params>(spec),
             servers: servers.clone(),
         }
     }
@@ -72,7 +70,8 @@ impl Forwarder for Invoke {
                 .hint("pass it beside arguments, as the top-level parameter PCID"));
         }
         let tool = address::find(catalogue, &params.server, &params.tool)?;
-        if tool.spec().name.as_str() == NAME {
+        // The path replaces one forward by the call it stands for, not a chain of them.
+        if tool.spec().name.as_str() == TOOL.name {
             return Err(ToolError::parameter(
                 "tool",
                 "gateway_invoke cannot call itself",

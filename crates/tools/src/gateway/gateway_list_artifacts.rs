@@ -5,6 +5,8 @@ use manyhands_host::artifacts::{ArtifactReader, ArtifactStore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::registration::{Registration, always, typed};
+
 /// Most files returned.
 const SHOWN: usize = 1_000;
 const PAGE: u32 = 500;
@@ -54,14 +56,20 @@ pub struct ArtifactFile {
     expires: Option<String>,
 }
 
-pub(super) struct ListArtifacts(pub(super) ArtifactStore);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gateway_list_artifacts",
+    enabled: always,
+    build: |deps| typed(ListArtifacts(deps.artifacts.clone())),
+};
+
+struct ListArtifacts(ArtifactStore);
 
 impl TypedTool for ListArtifacts {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gateway_list_artifacts").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -70,7 +78,10 @@ impl TypedTool for ListArtifacts {
         let kind = params.filter_type.unwrap_or_default().to_lowercase();
         let name = params.filter_name.unwrap_or_default().to_lowercase();
         let (mut files, mut offset) = (Vec::new(), 0);
+        // One file more than is shown, to know whether there are more.
         while files.len() <= SHOWN {
+            // Filters apply here page by page, so memory is bounded by what matches and not by the
+            // chat.
             let page = self.0.list(chat, &reader, PAGE, offset).await?;
             let last = page.len() < PAGE as usize;
             let fits = page.into_iter().filter(|one| {

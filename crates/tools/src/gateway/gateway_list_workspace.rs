@@ -8,7 +8,8 @@ use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::connections::{Connection, Connections};
+use crate::connections::{Connection, Connections};
+use crate::registration::{Registration, always, typed};
 
 /// List all connections and resources in the user's workspace (connections, datastores, filestores, knowledge bases, vaults). Returns
 /// every item with its ID (PCID for connections, collectionId for resources) and name. Prefer capabilities_discover for task-relevant
@@ -50,9 +51,20 @@ pub struct Resource {
     items: u64,
 }
 
-pub(super) struct ListWorkspace {
-    pub(super) resources: Resources,
-    pub(super) connections: Arc<dyn Connections>,
+pub(crate) const TOOL: Registration = Registration {
+    name: "gateway_list_workspace",
+    enabled: always,
+    build: |deps| {
+        typed(ListWorkspace {
+            resources: deps.resources.clone(),
+            connections: deps.connections.clone(),
+        })
+    },
+};
+
+struct ListWorkspace {
+    resources: Resources,
+    connections: Arc<dyn Connections>,
 }
 
 impl TypedTool for ListWorkspace {
@@ -60,7 +72,7 @@ impl TypedTool for ListWorkspace {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gateway_list_workspace").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, _: Params, context: &CallContext) -> Result<Outcome, ToolError> {

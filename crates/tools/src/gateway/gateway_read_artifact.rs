@@ -19,8 +19,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
+use crate::registration::{Registration, always, typed};
+
 /// Most characters per response.
 const MAX_CHARACTERS: u32 = 100_000;
+/// Files parsed as JSON at once, since each is held in memory.
+const JSON_READERS: usize = 2;
 /// Default number of characters.
 const DEFAULT_CHARACTERS: u32 = 10_000;
 
@@ -123,11 +127,23 @@ pub struct Output {
     url: Option<String>,
 }
 
-pub(super) struct ReadArtifact {
-    pub(super) artifacts: ArtifactStore,
-    pub(super) model_registry: Arc<ModelRegistry>,
+pub(crate) const TOOL: Registration = Registration {
+    name: "gateway_read_artifact",
+    enabled: always,
+    build: |deps| {
+        typed(ReadArtifact {
+            artifacts: deps.artifacts.clone(),
+            model_registry: deps.model_registry.clone(),
+            json_readers: Arc::new(Semaphore::new(JSON_READERS)),
+        })
+    },
+};
+
+struct ReadArtifact {
+    artifacts: ArtifactStore,
+    model_registry: Arc<ModelRegistry>,
     /// Limits files parsed as JSON at once.
-    pub(super) places: Arc<Semaphore>,
+    json_readers: Arc<Semaphore>,
 }
 
 /// The requested kind of read.
@@ -211,7 +227,7 @@ impl TypedTool for ReadArtifact {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gateway_read_artifact")
+        super::spec(TOOL.name)
             .effects(Effects::READS)
             .deadline(Duration::from_secs(300))
     }
@@ -228,6 +244,7 @@ impl TypedTool for ReadArtifact {
         let ask = Selection::of(&mut params)?;
         let smart = matches!(ask, Selection::Smart(_));
         if smart {
+            // Before the file is opened: extracting the text of a large document would be wasted.
             self.may_ask(context)?;
         }
         let reader = ArtifactReader::from(context);
@@ -249,10 +266,12 @@ impl TypedTool for ReadArtifact {
                     (source, extracted_from) = (text, Some(extracted.kind.word()));
                 }
                 Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
+                // Without its text a document can still be read as bytes.
                 Err(error) if matches!(ask, Selection::Raw) => note = Some(error.message),
                 Err(error) => return Err(self.no_text(&record, Some(&error))),
             }
         }
+        // A model reads more at once than a caller wants to receive.
         let usual = if smart {
             MAX_CHARACTERS
         } else {
@@ -272,8 +291,9 @@ impl TypedTool for ReadArtifact {
             Selection::Raw => reading::page(source, page).await?,
             Selection::Lines(lines) => lines.read(source, page).await?,
             Selection::Search(pattern) => pattern.read(source, page).await?,
-            Selection::Json(ask) => ask.read(source, page, &self.places).await?,
+            Selection::Json(ask) => ask.read(source, page, &self.json_readers).await?,
             Selection::Smart(query) => {
+                // Page by page here too: the whole file may exceed the context of the model.
                 let part = reading::page(source, page).await?;
                 self.extract(&query, part, &record.name, context).await?
             }
@@ -333,6 +353,7 @@ impl ReadArtifact {
 
     /// Whether a model is configured and the caller may use it.
     fn may_ask(&self, context: &CallContext) -> Result<(), ToolError> {
+        // Models cost money, which a token that may only read must not spend.
         if context.caller.rights.role == Role::ReadOnly {
             let message = "a read-only token cannot use smartGrepQuery, since it calls a model";
             return Err(ToolError::new(ErrorCode::Forbidden, message));
@@ -359,6 +380,8 @@ impl ReadArtifact {
         let request = ModelRequest {
             system: vec![SystemPart::stable(system)],
             messages: vec![Message::user(asked)],
+            // The extraction counts towards the budgets of the calling agent and session, like their
+            // own turns.
             account: BillingContext {
                 session: context.lineage.last().cloned(),
                 agent: Some(context.agent.to_string()),

@@ -6,6 +6,8 @@ use manyhands_host::artifacts::{ArtifactReader, ArtifactStore, FileType, KeptFil
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::registration::{Registration, always, typed};
+
 /// Create a downloadable file (CSV, JSON, TXT, MD, HTML, JS, TS, PY) stored as an artifact. If chatId is not provided, a new
 /// chat is auto-created as a storage bucket and its ID is returned.
 #[derive(Deserialize, JsonSchema)]
@@ -24,14 +26,20 @@ pub struct Params {
     agent_id: Option<String>,
 }
 
-pub(super) struct WriteArtifact(pub(super) ArtifactStore);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gateway_write_artifact",
+    enabled: always,
+    build: |deps| typed(WriteArtifact(deps.artifacts.clone())),
+};
+
+struct WriteArtifact(ArtifactStore);
 
 impl TypedTool for WriteArtifact {
     type Params = Params;
     type Output = KeptFile;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gateway_write_artifact").effects(Effects::WRITES)
+        super::spec(TOOL.name).effects(Effects::WRITES)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -45,6 +53,7 @@ impl TypedTool for WriteArtifact {
             .0
             .keep(&params.filename, kind.mime, bucket, &reader, whole);
         let kept = kept.await?;
+        // The result only names what the caller wrote, so it does not taint the turn.
         Ok(Outcome::of(&self.0.said(kept))?.clean(true))
     }
 }

@@ -22,6 +22,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::registration::{Registration, always, typed};
+
 /// Most headers.
 const MAX_HEADERS: usize = 20;
 /// Bytes of an error response that are quoted.
@@ -48,10 +50,22 @@ pub struct Params {
     agent_id: Option<String>,
 }
 
-pub(super) struct WriteArtifactFromUrl {
-    pub(super) artifacts: ArtifactStore,
-    pub(super) web: Web,
-    pub(super) resources: Resources,
+pub(crate) const TOOL: Registration = Registration {
+    name: "gateway_write_artifact_from_url",
+    enabled: always,
+    build: |deps| {
+        typed(WriteArtifactFromUrl {
+            artifacts: deps.artifacts.clone(),
+            web: deps.web.clone(),
+            resources: deps.resources.clone(),
+        })
+    },
+};
+
+struct WriteArtifactFromUrl {
+    artifacts: ArtifactStore,
+    web: Web,
+    resources: Resources,
 }
 
 /// Request headers, and the secrets in them.
@@ -68,7 +82,7 @@ impl TypedTool for WriteArtifactFromUrl {
     type Output = KeptFile;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gateway_write_artifact_from_url")
+        super::spec(TOOL.name)
             .effects(Effects::WRITES.and(Effects::LEAVES))
             .deadline(Duration::from_secs(660))
     }
@@ -136,6 +150,7 @@ impl WriteArtifactFromUrl {
         }
         let (mut headers, mut all, mut vaulted) = (HeaderMap::new(), Vec::new(), Vec::new());
         for (name, value) in given {
+            // Names come from the caller and are quoted in errors.
             let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
             let key = HeaderName::from_bytes(name.trim().as_bytes());
             let key = key.map_err(|_| wrong(format!("{shown:?} is not a header name")))?;
@@ -184,6 +199,7 @@ fn kept_pieces(
             Err(error) => {
                 let told = error.to_string();
                 if let Some(lost) = lost.take() {
+                    // Fails only if the store has given up before, and then its own error counts.
                     let _ = lost.send(error);
                 }
                 Err(StoreError::Blobs(told))
@@ -197,6 +213,8 @@ fn without(
     body: impl Stream<Item = Result<Bytes, StoreError>> + Send,
     mask: RedactStream,
 ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
+    // A secret may span two chunks, so the redactor holds back the end of each; the rest follows the
+    // last one.
     let ended = stream::once(async { Ok(None) });
     let pieces = body.map_ok(Some).chain(ended);
     let mut mask = Some(mask);
@@ -219,6 +237,7 @@ fn mime(headers: &HeaderMap, name: &str) -> String {
         let legal = |c: u8| c.is_ascii_alphanumeric() || b"/+-._".contains(&c);
         text.len() <= 100 && text.contains('/') && text.bytes().all(legal)
     };
+    // Servers send these where they do not know the type, and the name says more.
     let vague = [
         "application/octet-stream",
         "binary/octet-stream",

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, always, typed};
+
 /// Inspect the gateway's configuration. Secrets are masked, with or without a path.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -33,19 +35,24 @@ pub enum Output {
     },
 }
 
-pub(super) struct ConfigGet(pub(super) LiveSettings);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__ConfigGet",
+    enabled: always,
+    build: |deps| typed(ConfigGet(deps.settings.clone())),
+};
+
+struct ConfigGet(LiveSettings);
 
 impl TypedTool for ConfigGet {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__ConfigGet")
-            .effects(Effects::READS)
-            .administers()
+        super::spec(TOOL.name).effects(Effects::READS).administers()
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
+        // Models send an empty string for what they leave out.
         let output = match params.path.filter(|path| !path.is_empty()) {
             Some(path) => Output::One {
                 value: self.value(&path)?,
@@ -62,6 +69,8 @@ impl TypedTool for ConfigGet {
 impl ConfigGet {
     /// The value at a path, spelled as in config.toml or in camel case.
     fn value(&self, path: &str) -> Result<Value, ToolError> {
+        // Other programs spell settings in camel case and call this section `session`. The error
+        // names the path as it was given.
         self.0.get(path).or_else(|refused| {
             let spelled = snake_case(path);
             let spelled = match spelled.strip_prefix("session.") {

@@ -12,7 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::ground::caller_origin;
+use crate::agent_deps::caller_origin;
+use crate::registration::{Registration, always, typed};
 
 const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 500;
@@ -116,7 +117,13 @@ pub enum Output {
     },
 }
 
-pub(super) struct CronJobs(pub(super) JobScheduler);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__Cron",
+    enabled: always,
+    build: |deps| typed(CronJobs(deps.cron.clone())),
+};
+
+struct CronJobs(JobScheduler);
 
 impl Params {
     /// Rejects parameters that do not belong to the action: the caller expects them to have an
@@ -189,7 +196,7 @@ impl TypedTool for CronJobs {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__Cron")
+        super::spec(TOOL.name)
             .effects(Effects::WRITES.and(Effects::READS))
             .deadline(Duration::from_secs(120))
             .waits()
@@ -260,6 +267,7 @@ impl TypedTool for CronJobs {
                 };
                 let id = params.id.as_deref();
                 let results = cron.run(&asker, mode, id, &context.lineage).await?;
+                // Without a run id the job was skipped.
                 let ran = results.iter().filter(|one| one.run_id.is_some()).count();
                 Output::Ran {
                     ok: true,

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, always, typed};
+
 /// Delete a file from the agent's workspace. It cannot be brought back. Deleting under `skills/`
 /// removes the agent's own copy, so that the global skill shows again.
 #[derive(Deserialize, JsonSchema)]
@@ -25,16 +27,20 @@ pub struct Output {
     deleted: bool,
 }
 
-pub(super) struct DeleteFile(pub(super) Workspace);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__DeleteFile",
+    enabled: always,
+    build: |deps| typed(DeleteFile(deps.workspace.clone())),
+};
+
+struct DeleteFile(Workspace);
 
 impl TypedTool for DeleteFile {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__DeleteFile")
-            .effects(Effects::WRITES)
-            .frees()
+        super::spec(TOOL.name).effects(Effects::WRITES).frees()
     }
 
     fn canonical(&self, arguments: Value) -> Value {

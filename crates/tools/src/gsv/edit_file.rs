@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, always, typed};
+
 /// Edit a file by replacing exact text. The text must stand in the file exactly once unless
 /// `replaceAll` is true. The replacement is literal. Editing a global skill writes the agent's own copy.
 #[derive(Deserialize, JsonSchema)]
@@ -42,14 +44,20 @@ pub struct Output {
     resolved_path: Option<String>,
 }
 
-pub(super) struct EditFile(pub(super) Workspace);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__EditFile",
+    enabled: always,
+    build: |deps| typed(EditFile(deps.workspace.clone())),
+};
+
+struct EditFile(Workspace);
 
 impl TypedTool for EditFile {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__EditFile").effects(Effects::READS.and(Effects::WRITES))
+        super::spec(TOOL.name).effects(Effects::READS.and(Effects::WRITES))
     }
 
     fn canonical(&self, arguments: Value) -> Value {
@@ -71,6 +79,7 @@ impl TypedTool for EditFile {
         let mut replacements = 0;
         let read = self
             .0
+            // Fails if the file changed since it was read, so that no write in between is lost.
             .rewrite(&context.agent, &path, &Author::of(context), |text| {
                 let edited =
                     manyhands_hands::replace_exact(text, &old_string, &new_string, matches)

@@ -9,6 +9,8 @@ use manyhands_node_registry::{ConnectedNode, Nodes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::registration::{Registration, always, typed};
+
 const DEFAULT_LINES: u32 = 100;
 
 /// Fetch recent log lines from a connected node. Each line is a JSON object with the time, the
@@ -37,7 +39,13 @@ pub struct Output {
     truncated: bool,
 }
 
-pub(super) struct LogsGet(pub(super) Arc<Nodes>);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__LogsGet",
+    enabled: always,
+    build: |deps| typed(LogsGet(deps.nodes.clone())),
+};
+
+struct LogsGet(Arc<Nodes>);
 
 impl TypedTool for LogsGet {
     type Params = Params;
@@ -46,7 +54,7 @@ impl TypedTool for LogsGet {
     fn spec(&self) -> ToolSpec {
         // Not administrative: a line records when a tool ran and whether it succeeded, never its
         // arguments or result.
-        super::spec("gsv__LogsGet").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
@@ -57,6 +65,7 @@ impl TypedTool for LogsGet {
             return Err(ToolError::new(ErrorCode::Failed, error));
         }
         let mut all = answer.lines.unwrap_or_default();
+        // A node is another program and may send more lines than were requested.
         let most = usize::try_from(lines).unwrap_or(usize::MAX);
         let surplus = all.len().saturating_sub(most);
         all.drain(..surplus);

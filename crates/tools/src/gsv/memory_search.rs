@@ -6,7 +6,8 @@ use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTo
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ground::AgentToolDeps;
+use crate::agent_deps::AgentToolDeps;
+use crate::registration::{Registration, always, typed};
 
 const DEFAULT_LIMIT: u32 = 10;
 
@@ -36,14 +37,20 @@ pub struct Output {
     complete: bool,
 }
 
-pub(super) struct MemorySearch(pub(super) AgentToolDeps);
+pub(crate) const TOOL: Registration = Registration {
+    name: MEMORY_TOOL,
+    enabled: always,
+    build: |deps| typed(MemorySearch(deps.agents())),
+};
+
+struct MemorySearch(AgentToolDeps);
 
 impl TypedTool for MemorySearch {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec(MEMORY_TOOL).effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

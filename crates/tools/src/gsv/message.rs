@@ -6,6 +6,8 @@ use manyhands_store::OutboxState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::registration::{Registration, always, typed};
+
 /// Send a message to a channel or user. Without a target it goes to the last active chat of the current session. What cannot be
 /// delivered at once is kept and tried again; `state` says how far it is.
 #[derive(Deserialize, JsonSchema)]
@@ -53,14 +55,20 @@ pub struct Output {
     outbox_id: String,
 }
 
-pub(super) struct MessageTool(pub(super) Chats);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__Message",
+    enabled: always,
+    build: |deps| typed(MessageTool(deps.chats.clone())),
+};
+
+struct MessageTool(Chats);
 
 impl TypedTool for MessageTool {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__Message").effects(Effects::SENDS.and(Effects::LEAVES))
+        super::spec(TOOL.name).effects(Effects::SENDS.and(Effects::LEAVES))
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -80,6 +88,7 @@ impl TypedTool for MessageTool {
             let message = "required: nobody has written to this session from a chat yet";
             ToolError::parameter("to", message).hint("name channel and to")
         })?;
+        // The outbox sends one key only once, however often delivery is tried.
         let key = format!("message:{}", context.call);
         let reply_to = params.reply_to_id.as_deref();
         let told = self
@@ -103,6 +112,7 @@ impl TypedTool for MessageTool {
             message_id: told.message,
             outbox_id: told.id,
         };
+        // Nothing that somebody else wrote is in the result.
         Ok(Outcome::of(&output)?.clean(true))
     }
 }

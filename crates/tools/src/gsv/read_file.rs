@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, always, typed};
+
 /// Read a file or list a directory in the agent's workspace. Paths under `skills/` show
 /// the agent's own copy where there is one and the global skill otherwise; listings merge both.
 #[derive(Deserialize, JsonSchema)]
@@ -50,14 +52,20 @@ pub enum Output {
     },
 }
 
-pub(super) struct ReadFile(pub(super) Workspace);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__ReadFile",
+    enabled: always,
+    build: |deps| typed(ReadFile(deps.workspace.clone())),
+};
+
+struct ReadFile(Workspace);
 
 impl TypedTool for ReadFile {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__ReadFile").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     fn canonical(&self, arguments: Value) -> Value {

@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::ground::{AgentToolDeps, caller_origin};
+use crate::agent_deps::{AgentToolDeps, caller_origin};
+use crate::registration::{Registration, always, typed};
 
 const DEFAULT_WAIT: u32 = 30;
 
@@ -47,14 +48,20 @@ pub struct Output {
     reply: Option<String>,
 }
 
-pub(super) struct SessionSend(pub(super) AgentToolDeps);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__SessionSend",
+    enabled: always,
+    build: |deps| typed(SessionSend(deps.agents())),
+};
+
+struct SessionSend(AgentToolDeps);
 
 impl TypedTool for SessionSend {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__SessionSend")
+        super::spec(TOOL.name)
             .effects(Effects::SENDS.and(Effects::READS))
             .deadline(Duration::from_secs(150))
             .waits()
@@ -84,6 +91,7 @@ impl TypedTool for SessionSend {
                 return Ok(Outcome::of(&output)?.clean(true));
             }
             () = context.cancel.cancelled() => {
+                // The message was stored before the wait began, so it stays.
                 let message = "cancelled while waiting for a reply; the message was sent";
                 return Err(ToolError::new(ErrorCode::Cancelled, message));
             }

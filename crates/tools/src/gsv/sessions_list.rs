@@ -9,7 +9,8 @@ use manyhands_store::SessionRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ground::AgentToolDeps;
+use crate::agent_deps::AgentToolDeps;
+use crate::registration::{Registration, always, typed};
 
 const DEFAULT_LIMIT: u32 = 20;
 /// Sessions read per page when only some are visible.
@@ -81,14 +82,20 @@ struct ListedMessage {
     text: String,
 }
 
-pub(super) struct SessionsList(pub(super) AgentToolDeps);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__SessionsList",
+    enabled: always,
+    build: |deps| typed(SessionsList(deps.agents())),
+};
+
+struct SessionsList(AgentToolDeps);
 
 impl TypedTool for SessionsList {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__SessionsList").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -164,6 +171,8 @@ async fn visible(
         let (found, total) = minds.list(None, limit, offset).await?;
         return Ok((found, total, 0));
     }
+    // Whether a caller may see a session is decided from its key, which SQL cannot, so every page is
+    // read.
     let (mut found, mut total, mut left_out, mut from) = (Vec::new(), 0, 0, 0);
     loop {
         let (page, _) = minds.list(None, PAGE, from).await?;

@@ -13,6 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::registration::{Registration, always, typed};
+
 /// A transfer may take a day, as long as it makes progress.
 const DEADLINE: Duration = Duration::from_secs(24 * 3_600);
 
@@ -57,9 +59,20 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-pub(super) struct Transfer {
-    pub(super) nodes: Arc<Nodes>,
-    pub(super) transfers: Transfers,
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__Transfer",
+    enabled: always,
+    build: |deps| {
+        typed(Transfer {
+            nodes: deps.nodes.clone(),
+            transfers: deps.transfers.clone(),
+        })
+    },
+};
+
+struct Transfer {
+    nodes: Arc<Nodes>,
+    transfers: Transfers,
 }
 
 impl TypedTool for Transfer {
@@ -67,7 +80,7 @@ impl TypedTool for Transfer {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__Transfer")
+        super::spec(TOOL.name)
             .effects(Effects::READS.and(Effects::WRITES))
             .deadline(DEADLINE)
     }

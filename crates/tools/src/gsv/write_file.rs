@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, always, typed};
+
 /// Write or create a file in the agent's workspace. Parent directories are created. Writing
 /// under `skills/` makes or updates the agent's own copy and leaves the global skill alone.
 #[derive(Deserialize, JsonSchema)]
@@ -32,14 +34,20 @@ pub struct Output {
     content_type: &'static str,
 }
 
-pub(super) struct WriteFile(pub(super) Workspace);
+pub(crate) const TOOL: Registration = Registration {
+    name: "gsv__WriteFile",
+    enabled: always,
+    build: |deps| typed(WriteFile(deps.workspace.clone())),
+};
+
+struct WriteFile(Workspace);
 
 impl TypedTool for WriteFile {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("gsv__WriteFile").effects(Effects::WRITES)
+        super::spec(TOOL.name).effects(Effects::WRITES)
     }
 
     fn canonical(&self, arguments: Value) -> Value {
@@ -48,6 +56,7 @@ impl TypedTool for WriteFile {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let Params { path, content } = params;
+        // Set by clients that edit a file they have read: a newer version is not overwritten.
         let seen = context.if_version.as_deref();
         let author = Author::of(context);
         let written = self.0.write(&context.agent, &path, content, seen, &author);

@@ -6,7 +6,8 @@ use manyhands_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ground::{AgentToolDeps, caller_origin};
+use crate::agent_deps::{AgentToolDeps, caller_origin};
+use crate::registration::{Registration, typed};
 
 /// Longest message, in bytes.
 const MAX_BYTES: usize = 100 * 1024;
@@ -38,14 +39,20 @@ pub struct Output {
     target_agent_id: AgentId,
 }
 
-pub(super) struct AgentSend(pub(super) AgentToolDeps);
+pub(crate) const TOOL: Registration = Registration {
+    name: "tool::agent_send",
+    enabled: |tools| tools.agent_send.enabled,
+    build: |deps| typed(AgentSend(deps.agents())),
+};
+
+struct AgentSend(AgentToolDeps);
 
 impl TypedTool for AgentSend {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("tool::agent_send")
+        super::spec(TOOL.name)
             .effects(Effects::SENDS)
             .runs_on(RunsOn::Gateway)
     }
@@ -76,6 +83,7 @@ impl TypedTool for AgentSend {
                 "must be another agent",
             ));
         }
+        // Before it is stored: a message to an agent that does not exist would wait for ever.
         self.0.minds()?.agent(&target)?;
         let origin = caller_origin(context);
         let post = &self.0.post;

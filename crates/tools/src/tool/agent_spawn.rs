@@ -18,7 +18,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::ground::{AgentToolDeps, principal};
+use crate::agent_deps::{AgentToolDeps, principal};
+use crate::registration::{Registration, typed};
 
 /// Deepest level of spawned agents.
 const MAX_DEPTH: u32 = 5;
@@ -62,7 +63,13 @@ pub struct Output {
     depth: u32,
 }
 
-pub(super) struct AgentSpawn(pub(super) AgentToolDeps);
+pub(crate) const TOOL: Registration = Registration {
+    name: "tool::agent_spawn",
+    enabled: |tools| tools.agent_spawn.enabled,
+    build: |deps| typed(AgentSpawn(deps.agents())),
+};
+
+struct AgentSpawn(AgentToolDeps);
 
 impl TypedTool for AgentSpawn {
     type Params = Params;
@@ -71,7 +78,7 @@ impl TypedTool for AgentSpawn {
     fn spec(&self) -> ToolSpec {
         // The agent's calls are judged one by one; spawning it only calls models and stores
         // records.
-        super::spec("tool::agent_spawn")
+        super::spec(TOOL.name)
             .effects(Effects::READS.and(Effects::WRITES).and(Effects::LEAVES))
             .runs_on(RunsOn::Gateway)
             .deadline(DEADLINE)
@@ -155,6 +162,7 @@ impl AgentSpawn {
             return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
                 .hint("the owner can remove old ones from blobs/kin and restart the gateway"));
         }
+        // Copied now: later changes of the parent do not change the child.
         let of_parent = minds.agent(&parent)?;
         // Random, so that names of removed agents and their archives are not reused.
         let [a, b, c, d] = self.0.ids.random::<4>();
@@ -216,6 +224,7 @@ impl AgentSpawn {
         let own = self.0.workspace.find(&context.agent, &path).await;
         let (text, taint) = match own {
             Ok(WorkspaceEntry::File(file)) => (Some(file.text), file.taint),
+            // Only the owner writes to the shared folder.
             _ => (self.shared(&path).await?, Taint::NONE),
         };
         let built_in = template::BUILT_IN.iter().find(|(known, _)| *known == name);

@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, typed};
+
 /// Apply a unified diff in the workspace folder, whole or not at all. With the path of a file the patch is for that file,
 /// whatever name it gives; with the path of a directory it may change, create, delete, rename and copy any number of
 /// files below it. Context must stand in the file exactly; a hunk is looked for up to 1,000 lines from where it says it is.
@@ -56,14 +58,20 @@ struct Hunk {
     offset: isize,
 }
 
-pub(super) struct ApplyPatch(pub(super) Host);
+pub(crate) const TOOL: Registration = Registration {
+    name: "tool::apply_patch",
+    enabled: |tools| tools.apply_patch.enabled,
+    build: |deps| typed(ApplyPatch(deps.host.clone())),
+};
+
+struct ApplyPatch(Host);
 
 impl TypedTool for ApplyPatch {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("tool::apply_patch").effects(Effects::READS.and(Effects::WRITES))
+        super::spec(TOOL.name).effects(Effects::READS.and(Effects::WRITES))
     }
 
     fn canonical(&self, arguments: Value) -> Value {

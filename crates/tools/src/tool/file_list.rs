@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, typed};
+
 /// List a directory of the workspace folder with size and time of each entry. `recursive` lists everything
 /// below it too, hidden and ignored files included, named by their way from the directory.
 #[derive(Deserialize, JsonSchema)]
@@ -80,14 +82,20 @@ impl From<ListedEntry> for FileListing {
     }
 }
 
-pub(super) struct FileList(pub(super) Host);
+pub(crate) const TOOL: Registration = Registration {
+    name: "tool::file_list",
+    enabled: |tools| tools.file_list.enabled,
+    build: |deps| typed(FileList(deps.host.clone())),
+};
+
+struct FileList(Host);
 
 impl TypedTool for FileList {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("tool::file_list").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     fn canonical(&self, arguments: Value) -> Value {

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, typed};
+
 /// Read a text file of the workspace folder. Nothing outside that folder is opened, whatever links lead there.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -33,14 +35,20 @@ pub struct Output {
     truncated: bool,
 }
 
-pub(super) struct FileRead(pub(super) Host);
+pub(crate) const TOOL: Registration = Registration {
+    name: "tool::file_read",
+    enabled: |tools| tools.file_read.enabled,
+    build: |deps| typed(FileRead(deps.host.clone())),
+};
+
+struct FileRead(Host);
 
 impl TypedTool for FileRead {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("tool::file_read").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     fn canonical(&self, arguments: Value) -> Value {
@@ -55,6 +63,8 @@ impl TypedTool for FileRead {
         let host = self.0.clone();
         blocking(move || {
             let shown = root.absolute(&place);
+            // Beyond the limit, because redaction comes before the cut: half a secret would not be
+            // recognised.
             let file = files::read_text(root.jail(), &place, limit.saturating_add(PAST_THE_CUT))
                 .map_err(|e| file_failure(&e, &shown))?;
             let (content, cut) = host.redacted_cut(&file.text, limit);

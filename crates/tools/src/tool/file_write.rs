@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, typed};
+
 /// Write a file of the workspace folder, whole or not at all. Parent directories are created.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,14 +31,20 @@ pub struct Output {
     size: u64,
 }
 
-pub(super) struct FileWrite(pub(super) Host);
+pub(crate) const TOOL: Registration = Registration {
+    name: "tool::file_write",
+    enabled: |tools| tools.file_write.enabled,
+    build: |deps| typed(FileWrite(deps.host.clone())),
+};
+
+struct FileWrite(Host);
 
 impl TypedTool for FileWrite {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("tool::file_write").effects(Effects::WRITES)
+        super::spec(TOOL.name).effects(Effects::WRITES)
     }
 
     fn canonical(&self, arguments: Value) -> Value {

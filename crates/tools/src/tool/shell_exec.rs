@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ceiling::{Ceilings, Lowered};
+use crate::registration::{Registration, typed};
 
 /// Bytes of each stream shown in a result.
 const MAX_STDOUT: usize = 100_000;
@@ -70,7 +71,13 @@ pub struct Output {
     stderr: String,
 }
 
-pub(super) struct ShellExec(pub(super) Host);
+pub(crate) const TOOL: Registration = Registration {
+    name: "tool::shell_exec",
+    enabled: |tools| tools.shell_exec.enabled,
+    build: |deps| typed(ShellExec(deps.host.clone())),
+};
+
+struct ShellExec(Host);
 
 impl TypedTool for ShellExec {
     type Params = Params;
@@ -78,7 +85,7 @@ impl TypedTool for ShellExec {
 
     fn spec(&self) -> ToolSpec {
         let effects = Effects::READS.and(Effects::WRITES).and(Effects::RUNS);
-        super::spec("tool::shell_exec")
+        super::spec(TOOL.name)
             .effects(effects)
             .deadline(Duration::from_secs(3_660))
     }
@@ -93,6 +100,8 @@ impl TypedTool for ShellExec {
             .argv
             .split_first()
             .ok_or_else(|| ToolError::parameter("argv", "must not be empty"))?;
+        // The bare name: programs are looked up only in the system's folders, never in the
+        // workspace, where an agent could place one.
         if !settings.tools.shell_exec.allow.contains(name) {
             let message = format!("{name:?} is not an allowed program");
             return Err(
@@ -102,6 +111,7 @@ impl TypedTool for ShellExec {
                 )),
             );
         }
+        // The kernel ends an argument at a NUL, so the program would not see the rest.
         if args.iter().any(|arg| arg.contains('\0')) {
             return Err(ToolError::parameter(
                 "argv",
@@ -139,6 +149,7 @@ impl TypedTool for ShellExec {
         let (out, err) = (streams.stdout, streams.stderr);
         let outcome = Outcome::of(&Output {
             exit_code,
+            // After a timeout the signal is the supervisor's own and would mislead.
             signal: signal.filter(|_| !timed_out),
             timed_out,
             truncated: out.truncated || err.truncated,

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ceiling::{Ceilings, Lowered};
+use crate::registration::{Registration, typed};
 
 /// Bytes of text shown in a result.
 const MAX_CONTENT: usize = 100_000;
@@ -57,14 +58,20 @@ pub struct Output {
     links: Vec<manyhands_host::web::PageLink>,
 }
 
-pub(super) struct WebFetch(pub(super) Web);
+pub(crate) const TOOL: Registration = Registration {
+    name: "tool::web_fetch",
+    enabled: |tools| tools.web_fetch.enabled,
+    build: |deps| typed(WebFetch(deps.web.clone())),
+};
+
+struct WebFetch(Web);
 
 impl TypedTool for WebFetch {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("tool::web_fetch")
+        super::spec(TOOL.name)
             .effects(Effects::READS.and(Effects::LEAVES))
             .deadline(Duration::from_secs(3_660))
     }

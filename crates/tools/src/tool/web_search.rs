@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::web::{MAX_RESULTS, SearchHit, Web};
+use manyhands_host::web::{SearchHit, Web};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ceiling::{Ceilings, Lowered};
+use crate::ceiling::Lowered;
+use crate::registration::{Registration, typed};
+use crate::web_search::{WebQuery, search};
 
 /// Search the web with Tavily, Brave, SearXNG or DuckDuckGo: the first configured one that answers, or only the one you name.
 /// DuckDuckGo is used when no other is configured. A provider that shows a wall instead of results failed: the next configured
@@ -37,42 +39,37 @@ pub struct Output {
     lowered: Vec<Lowered>,
 }
 
-pub(super) struct WebSearch(pub(super) Web);
+pub(crate) const TOOL: Registration = Registration {
+    name: "tool::web_search",
+    enabled: |tools| tools.web_search.enabled,
+    build: |deps| typed(WebSearch(deps.web.clone())),
+};
+
+struct WebSearch(Web);
 
 impl TypedTool for WebSearch {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("tool::web_search")
+        super::spec(TOOL.name)
             .effects(Effects::READS.and(Effects::LEAVES))
             .deadline(Duration::from_secs(660))
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
-        let mut ceilings = Ceilings::default();
-        let requested = params.max_results.map(u64::from);
-        let most = ceilings.at_most(
-            "maxResults",
-            requested,
-            MAX_RESULTS,
-            "the most a search returns",
-        );
-        let max_results = requested.and_then(|_| u32::try_from(most).ok());
-        let (provider, results) = self
-            .0
-            .search(
-                &params.query,
-                "query",
-                params.provider.as_deref(),
-                max_results,
-            )
-            .await?;
-        let lowered = ceilings.into_lowered();
+        let query = WebQuery {
+            text: &params.query,
+            text_name: "query",
+            provider: params.provider.as_deref(),
+            max_results: params.max_results,
+            max_results_name: "maxResults",
+        };
+        let found = search(&self.0, query).await?;
         Outcome::of(&Output {
-            results,
-            provider,
-            lowered,
+            provider: found.provider,
+            results: found.results,
+            lowered: found.lowered,
         })
     }
 }

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, typed};
+
 /// Whether an agent of `acp.agents` may do what it asks to be allowed. `acp_spawn` calls this for each such question, so that
 /// the owner's rules decide and the owner is asked; the call comes back only where they agree. It does nothing by itself.
 #[derive(Deserialize, JsonSchema)]
@@ -39,7 +41,13 @@ pub struct Permitted {
     input: Value,
 }
 
-pub(super) struct AcpPermit;
+pub(crate) const TOOL: Registration = Registration {
+    name: "acp_permit",
+    enabled: |tools| tools.acp_spawn.enabled,
+    build: |_| typed(AcpPermit),
+};
+
+struct AcpPermit;
 
 impl TypedTool for AcpPermit {
     type Params = Params;
@@ -47,7 +55,7 @@ impl TypedTool for AcpPermit {
 
     fn spec(&self) -> ToolSpec {
         // The action runs elsewhere, and rules should see its real effects.
-        super::spec("acp_permit")
+        super::spec(TOOL.name)
             .effects(Effects::WRITES.and(Effects::RUNS))
             .group(Group::Extra)
             .exposure(Exposure::Discoverable)

@@ -24,13 +24,11 @@ use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::acp_desk::{AcpHandler, last_log_lines};
-use super::envelope::{Subtask, summary};
-use super::spawn::{Observe, OutputSchema};
-use crate::ground::AgentToolDeps;
+use crate::acp_handler::{AcpHandler, DEADLINE, last_log_lines};
+use crate::agent_deps::AgentToolDeps;
+use crate::registration::{Registration, typed};
+use crate::subtask::{Observe, OutputSchema, Subtask, summary};
 
-/// Time limit of the call; the agent's own `timeout` is shorter.
-pub(super) const DEADLINE: Duration = Duration::from_secs(3_660);
 /// Such agents running at a time.
 const MAX_AGENTS: usize = 8;
 /// Variables of the gateway's environment passed to an agent.
@@ -76,22 +74,24 @@ pub struct Params {
     observe_profile: Option<Observe>,
 }
 
-pub(super) struct AcpSpawn {
-    minds: AgentToolDeps,
+pub(crate) const TOOL: Registration = Registration {
+    name: "acp_spawn",
+    enabled: |tools| tools.acp_spawn.enabled,
+    build: |deps| {
+        typed(AcpSpawn {
+            agents: deps.agents(),
+            host: deps.host.clone(),
+            web: deps.web.clone(),
+            slots: Semaphore::new(MAX_AGENTS),
+        })
+    },
+};
+
+struct AcpSpawn {
+    agents: AgentToolDeps,
     host: Host,
     web: Web,
     slots: Semaphore,
-}
-
-impl AcpSpawn {
-    pub(super) fn new(minds: AgentToolDeps, host: Host, web: Web) -> Self {
-        Self {
-            minds,
-            host,
-            web,
-            slots: Semaphore::new(MAX_AGENTS),
-        }
-    }
 }
 
 impl TypedTool for AcpSpawn {
@@ -100,7 +100,7 @@ impl TypedTool for AcpSpawn {
 
     fn spec(&self) -> ToolSpec {
         let effects = Effects::READS.and(Effects::WRITES);
-        super::spec("acp_spawn")
+        super::spec(TOOL.name)
             .effects(effects.and(Effects::RUNS).and(Effects::LEAVES))
             .group(Group::Extra)
             .deadline(DEADLINE)
@@ -131,7 +131,7 @@ impl TypedTool for AcpSpawn {
             &params.agent,
             &agent,
             place,
-            (self.host.clone(), self.minds.clone()),
+            (self.host.clone(), self.agents.clone()),
             params.observe_profile.unwrap_or_default(),
             (context.clone(), cancel.clone()),
         );
@@ -156,7 +156,7 @@ impl TypedTool for AcpSpawn {
         };
         running.handler.tell(format!("{status}: {summary}"));
         Outcome::of(&Subtask {
-            task_id: self.minds.ids.next::<CallId>().to_string(),
+            task_id: self.agents.ids.next::<CallId>().to_string(),
             status,
             summary,
             output_kind: match params.output_schema {
@@ -331,6 +331,7 @@ fn program(agent: &AcpAgent) -> Result<PathBuf, ToolError> {
             .hint("the owner sets `command` in acp.agents")
     };
     if Path::new(command).is_absolute() {
+        // Checked here for an error that names the setting.
         return match Path::new(command).is_file() {
             true => Ok(PathBuf::from(command)),
             false => Err(wrong("does not exist".to_owned())),
@@ -358,6 +359,7 @@ impl AcpTask<'_> {
         let (Some(stdin), Some(stdout)) = (running.stdin.take(), running.stdout.take()) else {
             return Err("its pipes are closed".to_owned());
         };
+        // Read all the time: an agent that fills the pipe would block.
         let errors = tokio::spawn(last_log_lines(running.stderr.take()));
         let opening = SessionOptions {
             cwd: self.cwd.clone(),
@@ -393,6 +395,7 @@ impl AcpTask<'_> {
                 )))
             }
         };
+        // Ends the agent and closes its standard error, without which `errors` would not finish.
         drop(started);
         match ended {
             Ok(done) => done,

@@ -10,8 +10,9 @@ use manyhands_host::machine::{Host, SEARCH_PATH, Syntax};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::command::{self, CommandLine, CommandOutput};
-use super::envelope::{Subtask, summary};
+use crate::command::{self, CommandLine, CommandOutput};
+use crate::registration::{Registration, typed};
+use crate::subtask::{Subtask, summary};
 
 /// Execute a local bash command. It can change the workspace, `file_cache_dir` and `file_state_dir` and nothing else, sees none
 /// of your home, and has no network unless a policy rule grants it. A failing command is a result, not an error.
@@ -41,9 +42,20 @@ pub enum Output {
     Subtask(Subtask<CommandOutput>),
 }
 
-pub(super) struct Bash {
-    pub(super) host: Host,
-    pub(super) ids: Ids,
+pub(crate) const TOOL: Registration = Registration {
+    name: "bash",
+    enabled: |tools| tools.bash.enabled,
+    build: |deps| {
+        typed(Bash {
+            host: deps.host.clone(),
+            ids: deps.ids.clone(),
+        })
+    },
+};
+
+struct Bash {
+    host: Host,
+    ids: Ids,
 }
 
 impl TypedTool for Bash {
@@ -52,7 +64,7 @@ impl TypedTool for Bash {
 
     fn spec(&self) -> ToolSpec {
         let effects = Effects::READS.and(Effects::WRITES).and(Effects::RUNS);
-        super::spec("bash")
+        super::spec(TOOL.name)
             .effects(effects)
             .deadline(Duration::from_secs(3_660))
     }
@@ -60,12 +72,6 @@ impl TypedTool for Bash {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let all = self.host.settings();
         let settings = &all.tools.bash;
-        command::check(
-            &params.cmd,
-            &settings.deny_paths,
-            "tools.bash.deny_paths",
-            !all.auth_profiles.is_empty(),
-        )?;
         let mut command = self.host.expand_aliases(&params.cmd, Syntax::Bash);
         if settings.rewrite.enabled && !settings.rewrite.binary.is_empty() {
             command = format!("{} {command}", settings.rewrite.binary);
@@ -73,6 +79,8 @@ impl TypedTool for Bash {
         let shell = find_program("bash", SEARCH_PATH)
             .map_err(|e| ToolError::new(ErrorCode::Unavailable, format!("bash {e}")))?;
         let line = CommandLine {
+            typed: &params.cmd,
+            denied: (&settings.deny_paths, "tools.bash.deny_paths"),
             shell,
             args: ["--noprofile", "--norc", "-c", &command]
                 .map(Into::into)

@@ -16,6 +16,8 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::registration::{Registration, typed};
+
 /// Topic of every message.
 const TOPIC: &str = "chat.message";
 /// Longest message text, in bytes.
@@ -89,9 +91,20 @@ struct Envelope {
     reply_to: Option<String>,
 }
 
-pub(super) struct ContactsSend {
-    pub(super) people: People,
-    pub(super) ids: Ids,
+pub(crate) const TOOL: Registration = Registration {
+    name: "contacts_send",
+    enabled: |tools| tools.contacts_send.enabled,
+    build: |deps| {
+        typed(ContactsSend {
+            people: deps.people.clone(),
+            ids: deps.ids.clone(),
+        })
+    },
+};
+
+struct ContactsSend {
+    people: People,
+    ids: Ids,
 }
 
 impl TypedTool for ContactsSend {
@@ -99,7 +112,7 @@ impl TypedTool for ContactsSend {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("contacts_send")
+        super::spec(TOOL.name)
             .effects(Effects::SENDS.and(Effects::LEAVES))
             .chats(Where::NotShared)
     }
@@ -373,6 +386,7 @@ fn decode(encoded: &str) -> Result<Envelope, ToolError> {
     let bytes = URL_SAFE_NO_PAD
         .decode(encoded)
         .map_err(|e| wrong(format!("is not base64url without padding: {e}")))?;
+    // serde_json accepts white space around a value, and the specification does not.
     let framed = bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}');
     let envelope: Envelope = serde_json::from_slice(&bytes)
         .map_err(|e| wrong(format!("does not contain envelope JSON: {e}")))?;
@@ -396,5 +410,6 @@ fn decode(encoded: &str) -> Result<Envelope, ToolError> {
     Ok(envelope)
 }
 
+#[path = "contacts_send/tests.rs"] // the build script's own `path` counts as the folder
 #[cfg(test)]
 mod tests;

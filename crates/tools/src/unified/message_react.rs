@@ -13,7 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::telegram::{arrived, chat};
+use crate::registration::{Registration, always, typed};
+use crate::telegram::{arrived, chat, known_chat};
 
 /// Emoji named in an error.
 const NAMED: usize = 40;
@@ -88,10 +89,21 @@ pub struct Output {
     emoji: String,
 }
 
-pub(super) struct MessageReact {
-    pub(super) chats: Chats,
+pub(crate) const TOOL: Registration = Registration {
+    name: "message_react",
+    enabled: always,
+    build: |deps| {
+        typed(MessageReact {
+            chats: deps.chats.clone(),
+            outside: deps.has_account("telegram") || deps.has_account("slack"),
+        })
+    },
+};
+
+struct MessageReact {
+    chats: Chats,
     /// Whether an account exists, so that a chat can be named from outside of chats.
-    pub(super) outside: bool,
+    outside: bool,
 }
 
 impl TypedTool for MessageReact {
@@ -99,7 +111,7 @@ impl TypedTool for MessageReact {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("message_react")
+        super::spec(TOOL.name)
             .group(Group::Channel)
             .effects(Effects::SENDS.and(Effects::LEAVES))
             .chats(Where::Only(&["telegram", "slack"]))
@@ -237,6 +249,7 @@ impl MessageReact {
             ToolError::parameter("emoji", message)
         })?;
         if let Some(channel) = self.chats.channel(&place.channel, &place.account)
+            // If the workspace's emoji cannot be listed, Slack itself rejects an unknown one.
             && let Ok(Some(catalogue)) = channel.emoji().await
             && !catalogue.contains(&name)
         {
@@ -251,27 +264,12 @@ impl MessageReact {
     }
 
     async fn slack_channel(&self, id: &str, here: Option<&ChatRef>) -> Result<ChatRef, ToolError> {
-        let found = self
-            .chats
-            .find(Address {
-                channel: Some("slack"),
-                to: Some(id),
-                account: here.map(|here| here.account.as_str()),
-                ..Address::default()
-            })
-            .await?;
-        let unknown = || {
-            let message =
-                format!("{id} is not a channel in which somebody has written to this gateway");
-            ToolError::parameter("channel_id", message)
+        let address = Address {
+            channel: Some("slack"),
+            to: Some(id),
+            account: here.map(|here| here.account.as_str()),
+            ..Address::default()
         };
-        let place = found.ok_or_else(unknown)?;
-        self.chats.may_reach(&place, "channel_id")?;
-        let known = self.chats.records().chat("slack", &place.account, id).await;
-        match known {
-            Ok(Some(_)) => Ok(place),
-            Ok(None) => Err(unknown()),
-            Err(error) => Err(error.into()),
-        }
+        known_chat(&self.chats, address, ("channel_id", "channel")).await
     }
 }

@@ -9,7 +9,8 @@ use manyhands_core::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ground::{self, AgentToolDeps};
+use crate::agent_deps::{AgentToolDeps, agent_model};
+use crate::registration::{Registration, typed};
 
 /// Generate an execution plan for a complex task. The plan is shown to you while you work on, and each call of a tool that
 /// succeeds brings it one step further.
@@ -35,14 +36,20 @@ pub struct Output {
     plan: TaskPlan,
 }
 
-pub(super) struct PlanCreate(pub(super) AgentToolDeps);
+pub(crate) const TOOL: Registration = Registration {
+    name: "plan_create",
+    enabled: |tools| tools.plan_create.enabled,
+    build: |deps| typed(PlanCreate(deps.agents())),
+};
+
+struct PlanCreate(AgentToolDeps);
 
 impl TypedTool for PlanCreate {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("plan_create")
+        super::spec(TOOL.name)
             .effects(Effects::LEAVES)
             .runs_on(RunsOn::Gateway)
             .group(Group::Extra)
@@ -53,9 +60,10 @@ impl TypedTool for PlanCreate {
         let most = self.0.settings.current().tools.plan_create.max_steps;
         let task = PlanTask {
             task: params.task,
+            // The owner's limit wins over the caller's.
             max_steps: params.max_steps.map_or(most, |asked| asked.min(most)),
             style: params.style.filter(|style| !style.trim().is_empty()),
-            model: ground::model(params.model.as_deref())?,
+            model: agent_model(params.model.as_deref())?,
         };
         let plan = self.0.minds()?.plan(task, context).await?;
         // The model's own words about its own task, so not untrusted.

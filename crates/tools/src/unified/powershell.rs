@@ -8,7 +8,8 @@ use manyhands_host::machine::{Host, SEARCH_PATH, Syntax};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::command::{self, CommandLine, CommandOutput};
+use crate::command::{self, CommandLine, CommandOutput};
+use crate::registration::{Registration, typed};
 
 /// Execute a local PowerShell command, confined like `bash`. A failing command is a result, not an error.
 #[derive(Deserialize, JsonSchema)]
@@ -26,7 +27,13 @@ pub struct Params {
     timeout_seconds: Option<f64>,
 }
 
-pub(super) struct PowerShell(pub(super) Host);
+pub(crate) const TOOL: Registration = Registration {
+    name: "powershell",
+    enabled: |tools| tools.powershell.enabled,
+    build: |deps| typed(PowerShell(deps.host.clone())),
+};
+
+struct PowerShell(Host);
 
 impl TypedTool for PowerShell {
     type Params = Params;
@@ -34,7 +41,7 @@ impl TypedTool for PowerShell {
 
     fn spec(&self) -> ToolSpec {
         let effects = Effects::READS.and(Effects::WRITES).and(Effects::RUNS);
-        super::spec("powershell")
+        super::spec(TOOL.name)
             .effects(effects)
             .deadline(Duration::from_secs(3_660))
     }
@@ -42,18 +49,14 @@ impl TypedTool for PowerShell {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let all = self.0.settings();
         let settings = &all.tools.powershell;
-        command::check(
-            &params.cmd,
-            &settings.deny_paths,
-            "tools.powershell.deny_paths",
-            !all.auth_profiles.is_empty(),
-        )?;
         let command = self.0.expand_aliases(&params.cmd, Syntax::Plain);
         let shell = find_program("pwsh", SEARCH_PATH).map_err(|e| {
             ToolError::new(ErrorCode::Unavailable, format!("PowerShell (pwsh) {e}"))
                 .hint("install PowerShell, or set tools.powershell.enabled = false")
         })?;
         let line = CommandLine {
+            typed: &params.cmd,
+            denied: (&settings.deny_paths, "tools.powershell.deny_paths"),
             shell,
             args: [
                 "-NoLogo",

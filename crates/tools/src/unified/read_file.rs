@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, typed};
+
 /// Read a local text file. Very long files are cut, and say so.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -33,14 +35,20 @@ pub struct Output {
     content: String,
 }
 
-pub(super) struct ReadFile(pub(super) Host);
+pub(crate) const TOOL: Registration = Registration {
+    name: "read_file",
+    enabled: |tools| tools.read_file.enabled,
+    build: |deps| typed(ReadFile(deps.host.clone())),
+};
+
+struct ReadFile(Host);
 
 impl TypedTool for ReadFile {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("read_file").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     fn canonical(&self, arguments: Value) -> Value {
@@ -50,6 +58,7 @@ impl TypedTool for ReadFile {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let settings = self.0.settings();
         let shown = settings.tools.read_file.max_bytes;
+        // More than is shown, because the whole text is stored as an artifact.
         let most = settings.limits.artifact_bytes.max(shown) + PAST_THE_CUT;
         let host = self.0.clone();
         let (path, file) = blocking(move || {

@@ -1,28 +1,25 @@
 //! `spawn`
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use manyhands_agent::{
-    Input, Minds, Origin, SessionKey, TurnAnswer, TurnEvent, TurnOutcome, json_in,
-};
+use manyhands_agent::{Input, Minds, Origin, SessionKey, TurnAnswer, TurnEvent, TurnOutcome};
 use manyhands_core::{
     CallContext, Effects, ErrorCode, Group, Outcome, RunsOn, Step, Taint, ToolError, ToolSpec,
     TypedTool,
 };
-use manyhands_path::{check_schema_aside, validate_against};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::envelope::{Subtask, summary};
-use crate::ground::{self, AgentToolDeps, principal};
+use crate::agent_deps::{AgentToolDeps, agent_model, principal};
+use crate::registration::{Registration, typed};
+use crate::subtask::{Observe, OutputSchema, Subtask, summary};
 
 /// Time limit of a sub-agent.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
-const ABOUT: &str = "You are a sub-agent: another agent gave you one task. Do it with the tools you have, and ask nobody back. TurnAnswer with the result alone; your answer goes to that agent, not to a person.";
+const ABOUT: &str = "You are a sub-agent: another agent gave you one task. Do it with the tools you have, and ask nobody back. Answer with the result alone; your answer goes to that agent, not to a person.";
 
 /// Give a task to a sub-agent that works in a conversation of its own with the tools you choose, and wait for its result
 /// in the subtask envelope. It acts with your caller's rights, cannot make agents itself, and is stopped when this call is.
@@ -45,112 +42,13 @@ pub struct Params {
     observe_profile: Option<Observe>,
 }
 
-/// A JSON Schema, or a name.
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub(super) enum OutputSchema {
-    /// A name: the result must be JSON.
-    Name(String),
-    /// A JSON Schema the result must match.
-    Schema(serde_json::Map<String, Value>),
-}
+pub(crate) const TOOL: Registration = Registration {
+    name: "spawn",
+    enabled: |tools| tools.spawn.enabled,
+    build: |deps| typed(Spawn(deps.agents())),
+};
 
-impl OutputSchema {
-    /// Rejects a schema that is invalid or too expensive to check.
-    pub(super) async fn check(&self) -> Result<(), ToolError> {
-        match self {
-            Self::Name(_) => Ok(()),
-            Self::Schema(_) => check_schema_aside(self.value()).await.map_err(|why| {
-                let message = format!("is not a usable JSON Schema: it {why}");
-                ToolError::parameter("output_schema", message)
-            }),
-        }
-    }
-
-    /// The schema as reported in the envelope.
-    pub(super) fn value(&self) -> Value {
-        match self {
-            Self::Name(name) => Value::from(name.as_str()),
-            Self::Schema(schema) => Value::Object(schema.clone()),
-        }
-    }
-
-    /// Instructions for the sub-agent.
-    pub(super) fn asked(&self) -> String {
-        let json = "Your whole answer must be one JSON value, without words or fences around it.";
-        match self {
-            Self::Name(name) => format!("{json} Its shape is called {name}."),
-            Self::Schema(_) => format!("{json} It must fit this JSON Schema: {}", self.value()),
-        }
-    }
-
-    /// Parses the answer as JSON and checks it.
-    pub(super) async fn fit(&self, text: &str) -> Result<Value, String> {
-        let value = json_in(text).ok_or("it is not JSON")?;
-        match self {
-            Self::Name(_) => Ok(value),
-            Self::Schema(_) => validate_against(Arc::new(self.value()), value).await,
-        }
-    }
-
-    /// Checks a sub-agent's answer, or passes its failure on.
-    pub(super) async fn fit_said(
-        &self,
-        said: Result<String, String>,
-    ) -> Result<Result<Value, String>, String> {
-        Ok(self.fit(&said?).await)
-    }
-}
-
-/// How much progress to report.
-#[derive(Deserialize, JsonSchema, Clone, Copy, PartialEq, Eq, Default)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Observe {
-    #[default]
-    Default,
-    LongShell,
-    WebExtract,
-}
-
-impl Observe {
-    /// The progress message for an event, if it is reported.
-    pub(super) fn told(self, what: &TurnEvent) -> Option<String> {
-        match (self, what) {
-            (
-                Self::LongShell,
-                TurnEvent::ToolStarted {
-                    tool, arguments, ..
-                },
-            ) => {
-                let line = ["cmd", "command", "path", "url", "query", "q"]
-                    .iter()
-                    .find_map(|key| arguments[key].as_str());
-                Some(format!("{tool}: {}", summary(line.unwrap_or("..."))))
-            }
-            (
-                Self::LongShell,
-                TurnEvent::ToolDone {
-                    tool, ok, took_ms, ..
-                },
-            ) => {
-                let how = if *ok { "done" } else { "failed" };
-                Some(format!("{tool}: {how} after {took_ms} ms"))
-            }
-            (Self::WebExtract, TurnEvent::ToolStarted { arguments, .. }) => {
-                let page = arguments["url"]
-                    .as_str()
-                    .map(|url| format!("page {}", summary(url)));
-                let search = ["query", "q"]
-                    .iter()
-                    .find_map(|key| arguments[key].as_str());
-                page.or_else(|| search.map(|words| format!("search {}", summary(words))))
-            }
-            _ => None,
-        }
-    }
-}
-
-pub(super) struct Spawn(pub(super) AgentToolDeps);
+struct Spawn(AgentToolDeps);
 
 impl TypedTool for Spawn {
     type Params = Params;
@@ -159,7 +57,7 @@ impl TypedTool for Spawn {
     fn spec(&self) -> ToolSpec {
         // The sub-agent's calls are judged one by one; spawning it only calls models and stores a
         // session.
-        super::spec("spawn")
+        super::spec(TOOL.name)
             .effects(Effects::READS.and(Effects::WRITES).and(Effects::LEAVES))
             .runs_on(RunsOn::Gateway)
             .group(Group::Extra)
@@ -178,7 +76,7 @@ impl TypedTool for Spawn {
             origin: principal(context),
             // Never more than the caller's own tools.
             tools: minds.tools_for_sub(&params.tools, context).await?,
-            model: ground::model(params.model.as_deref())?,
+            model: agent_model(params.model.as_deref())?,
             schema: params.output_schema,
             observe: params.observe_profile.unwrap_or_default(),
             told: AtomicU64::new(0),
@@ -236,6 +134,8 @@ impl SubAgentTask<'_> {
             tools: Some(self.tools.clone()),
             model: self.model.clone(),
             output: match &self.schema {
+                // Providers with structured output enforce the schema themselves; the answer is
+                // checked all the same.
                 Some(OutputSchema::Schema(schema)) => Some(Value::Object(schema.clone())),
                 _ => None,
             },
@@ -301,49 +201,5 @@ fn said(end: TurnOutcome) -> Result<String, String> {
         TurnOutcome::Answered(text) => Ok(text),
         TurnOutcome::Failed(error) => Err(error),
         TurnOutcome::Stopped => Err("it was stopped".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn each_profile_tells_what_it_says() {
-        let started = |tool: &str, arguments: Value| TurnEvent::ToolStarted {
-            call_id: String::new(),
-            tool: tool.to_owned(),
-            arguments,
-            call: None,
-        };
-        let done = TurnEvent::ToolDone {
-            call_id: String::new(),
-            tool: "bash".to_owned(),
-            ok: false,
-            shown: String::new(),
-            took_ms: 7,
-            call: None,
-        };
-        let bash = started("bash", json!({ "cmd": "make\nmake test" }));
-        let page = started("url_fetch", json!({ "url": "https://a.example/" }));
-        let search = started("web_search", json!({ "q": "tea" }));
-        for (profile, what, expect) in [
-            (Observe::Default, &bash, None),
-            (Observe::Default, &page, None),
-            (Observe::LongShell, &bash, Some("bash: make")),
-            (Observe::LongShell, &done, Some("bash: failed after 7 ms")),
-            (
-                Observe::LongShell,
-                &page,
-                Some("url_fetch: https://a.example/"),
-            ),
-            (Observe::WebExtract, &bash, None),
-            (Observe::WebExtract, &done, None),
-            (Observe::WebExtract, &page, Some("page https://a.example/")),
-            (Observe::WebExtract, &search, Some("search tea")),
-        ] {
-            assert_eq!(profile.told(what).as_deref(), expect, "{what:?}");
-        }
     }
 }

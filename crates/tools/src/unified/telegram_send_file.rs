@@ -5,7 +5,8 @@ use manyhands_core::{CallContext, Outcome, ToolError, ToolSpec, TypedTool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::telegram::{Output, Sending, Telegram, spec};
+use crate::registration::{Registration, always, typed};
+use crate::telegram::{Output, Sending, Telegram, in_telegram};
 
 /// Send a local cached file (document) to the current Telegram chat.
 #[derive(Deserialize, JsonSchema)]
@@ -21,14 +22,20 @@ pub struct Params {
     caption: Option<String>,
 }
 
-pub(super) struct TelegramSendFile(pub(super) Telegram);
+pub(crate) const TOOL: Registration = Registration {
+    name: "telegram_send_file",
+    enabled: always,
+    build: |deps| typed(TelegramSendFile(Telegram::new(deps))),
+};
+
+struct TelegramSendFile(Telegram);
 
 impl TypedTool for TelegramSendFile {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        spec("telegram_send_file")
+        in_telegram(super::spec(TOOL.name))
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -5,7 +5,8 @@ use manyhands_core::{CallContext, Outcome, ToolError, ToolSpec, TypedTool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::telegram::{Output, Sending, Telegram, spec};
+use crate::registration::{Registration, always, typed};
+use crate::telegram::{Output, Sending, Telegram, in_telegram};
 
 /// Send a local cached image to the current Telegram chat as an inline photo. Use `telegram_send_file` when the user should receive it as
 /// a document.
@@ -19,14 +20,20 @@ pub struct Params {
     caption: Option<String>,
 }
 
-pub(super) struct TelegramSendPhoto(pub(super) Telegram);
+pub(crate) const TOOL: Registration = Registration {
+    name: "telegram_send_photo",
+    enabled: always,
+    build: |deps| typed(TelegramSendPhoto(Telegram::new(deps))),
+};
+
+struct TelegramSendPhoto(Telegram);
 
 impl TypedTool for TelegramSendPhoto {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        spec("telegram_send_photo")
+        in_telegram(super::spec(TOOL.name))
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -5,7 +5,8 @@ use manyhands_core::{CallContext, Outcome, ToolError, ToolSpec, TypedTool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::telegram::{Output, Sending, Telegram, spec};
+use crate::registration::{Registration, always, typed};
+use crate::telegram::{Output, Sending, Telegram, in_telegram};
 
 /// Send a Telegram voice message from a local voice file.
 #[derive(Deserialize, JsonSchema)]
@@ -21,10 +22,21 @@ pub struct Params {
     filename: Option<String>,
 }
 
-pub(super) struct TelegramSendVoice {
-    pub(super) telegram: Telegram,
+pub(crate) const TOOL: Registration = Registration {
+    name: "telegram_send_voice",
+    enabled: always,
+    build: |deps| {
+        typed(TelegramSendVoice {
+            telegram: Telegram::new(deps),
+            outside: deps.has_account("telegram"),
+        })
+    },
+};
+
+struct TelegramSendVoice {
+    telegram: Telegram,
     /// Whether an account exists, so that a chat can be named from outside of chats.
-    pub(super) outside: bool,
+    outside: bool,
 }
 
 impl TypedTool for TelegramSendVoice {
@@ -32,7 +44,7 @@ impl TypedTool for TelegramSendVoice {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        spec("telegram_send_voice").outside_chats(self.outside)
+        in_telegram(super::spec(TOOL.name)).outside_chats(self.outside)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -21,7 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::ground::AgentToolDeps;
+use crate::agent_deps::AgentToolDeps;
+use crate::registration::{Registration, typed};
 
 /// A person could not be mapped to a reference id, so the text was stored unchanged.
 const UNRESOLVED: &str = "reference_unresolved_write_raw";
@@ -153,14 +154,20 @@ impl From<TodoItem> for ShownEntry {
     }
 }
 
-pub(super) struct TodoUpdate(pub(super) AgentToolDeps);
+pub(crate) const TOOL: Registration = Registration {
+    name: "todo_update",
+    enabled: |tools| tools.todo_update.enabled,
+    build: |deps| typed(TodoUpdate(deps.agents())),
+};
+
+struct TodoUpdate(AgentToolDeps);
 
 impl TypedTool for TodoUpdate {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("todo_update")
+        super::spec(TOOL.name)
             .effects(Effects::WRITES.and(Effects::LEAVES))
             .group(Group::Extra)
             .deadline(Duration::from_secs(300))
@@ -276,6 +283,7 @@ impl TodoUpdate {
             content: worded.content.clone(),
             ..TodoEntry::default()
         };
+        // The model answers while the files are unlocked; `add` ignores items that are gone by then.
         let instead_of = self.repeated(&entry, &open, context).await?;
         let change = self
             .with_todos(move |todos| Ok(todos.add(entry, &instead_of)?))
@@ -465,6 +473,7 @@ impl TodoUpdate {
             }),
             contacts: &snapshot,
         };
+        // Read only now: the exact paths need no model.
         let text = match with_references(&model, &spoken).await? {
             Rewritten::Text(text) => text,
             Rewritten::Missing(missing) => {

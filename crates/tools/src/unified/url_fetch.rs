@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ceiling::{Ceilings, Lowered};
+use crate::registration::{Registration, typed};
 
 /// Make an HTTP(S) request and return the response, or download it to a file. Addresses inside private networks are refused,
 /// and so are headers that carry credentials: name an auth profile instead.
@@ -117,9 +118,20 @@ pub enum Output {
     },
 }
 
-pub(super) struct UrlFetch {
-    pub(super) web: Web,
-    pub(super) host: Host,
+pub(crate) const TOOL: Registration = Registration {
+    name: "url_fetch",
+    enabled: |tools| tools.url_fetch.enabled,
+    build: |deps| {
+        typed(UrlFetch {
+            web: deps.web.clone(),
+            host: deps.host.clone(),
+        })
+    },
+};
+
+struct UrlFetch {
+    web: Web,
+    host: Host,
 }
 
 impl TypedTool for UrlFetch {
@@ -128,7 +140,7 @@ impl TypedTool for UrlFetch {
 
     fn spec(&self) -> ToolSpec {
         let effects = Effects::READS.and(Effects::WRITES).and(Effects::LEAVES);
-        super::spec("url_fetch")
+        super::spec(TOOL.name)
             .effects(effects)
             .deadline(Duration::from_secs(3_660))
     }

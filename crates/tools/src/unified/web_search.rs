@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
-use manyhands_host::web::{MAX_RESULTS, SearchHit, Web};
+use manyhands_host::web::{SearchHit, Web};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ceiling::{Ceilings, Lowered};
+use crate::ceiling::Lowered;
+use crate::registration::{Registration, typed};
+use crate::web_search::{WebQuery, search};
 
 /// Search the web and return structured results, from the first configured engine that answers.
 #[derive(Deserialize, JsonSchema)]
@@ -35,34 +37,38 @@ pub struct Output {
     lowered: Vec<Lowered>,
 }
 
-pub(super) struct WebSearch(pub(super) Web);
+pub(crate) const TOOL: Registration = Registration {
+    name: "web_search",
+    enabled: |tools| tools.web_search.enabled,
+    build: |deps| typed(WebSearch(deps.web.clone())),
+};
+
+struct WebSearch(Web);
 
 impl TypedTool for WebSearch {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("web_search")
+        super::spec(TOOL.name)
             .effects(Effects::READS.and(Effects::LEAVES))
             .deadline(Duration::from_secs(660))
     }
 
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
-        let mut ceilings = Ceilings::default();
-        let requested = params.max_results.map(u64::from);
-        let most = ceilings.at_most(
-            "max_results",
-            requested,
-            MAX_RESULTS,
-            "the most a search returns",
-        );
-        let max_results = requested.and_then(|_| u32::try_from(most).ok());
-        let (provider, results) = self.0.search(&params.q, "q", None, max_results).await?;
+        let query = WebQuery {
+            text: &params.q,
+            text_name: "q",
+            provider: None,
+            max_results: params.max_results,
+            max_results_name: "max_results",
+        };
+        let found = search(&self.0, query).await?;
         Outcome::of(&Output {
             q: params.q,
-            provider,
-            results,
-            lowered: ceilings.into_lowered(),
+            provider: found.provider,
+            results: found.results,
+            lowered: found.lowered,
         })
     }
 }

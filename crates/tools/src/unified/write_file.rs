@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registration::{Registration, typed};
+
 /// Write a local file, overwriting or appending. Only `file_cache_dir` and `file_state_dir` can be written; parent
 /// directories are created.
 #[derive(Deserialize, JsonSchema)]
@@ -41,14 +43,20 @@ pub struct Output {
     mode: WriteMode,
 }
 
-pub(super) struct WriteFile(pub(super) Host);
+pub(crate) const TOOL: Registration = Registration {
+    name: "write_file",
+    enabled: |tools| tools.write_file.enabled,
+    build: |deps| typed(WriteFile(deps.host.clone())),
+};
+
+struct WriteFile(Host);
 
 impl TypedTool for WriteFile {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("write_file").effects(Effects::WRITES)
+        super::spec(TOOL.name).effects(Effects::WRITES)
     }
 
     fn canonical(&self, arguments: Value) -> Value {

@@ -1,4 +1,4 @@
-//! `filestore_read`
+//! `knowledge_read`
 
 use manyhands_core::{CallContext, Effects, Outcome, ToolError, ToolSpec, TypedTool};
 use manyhands_host::artifacts::reading::{self, TextRange, TextSource};
@@ -6,19 +6,21 @@ use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
 
-/// Read a file of a filestore, page by page. A file that is not text is returned in base64.
+use crate::registration::{Registration, always, typed};
+
+/// Read a document of a knowledge base, page by page.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Params {
-    /// collectionId of the filestore.
+    /// collectionId of the knowledge base.
     #[schemars(length(min = 1))]
     collection_id: String,
-    /// Its path.
+    /// Id of the document.
     #[schemars(length(min = 1))]
-    path: String,
-    /// Start offset: characters of text, bytes of other files. Use nextOffset to continue.
+    document_id: String,
+    /// Start offset in characters. Use nextOffset to continue.
     offset: Option<u64>,
     /// Maximum number of characters. Default 10000.
     #[schemars(range(min = 1, max = 100_000))]
@@ -29,11 +31,13 @@ pub struct Params {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
+    /// Its title.
+    title: String,
+    /// Source.
+    source: String,
     /// The requested part.
     content: String,
-    /// "utf8", or "base64" for a file that is not text.
-    encoding: &'static str,
-    /// The size of the whole file in bytes.
+    /// The size of the whole text in bytes.
     total_size: u64,
     /// Whether there is more.
     has_more: bool,
@@ -42,37 +46,46 @@ pub struct Output {
     next_offset: Option<u64>,
 }
 
-pub(super) struct FilestoreRead(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "knowledge_read",
+    enabled: always,
+    build: |deps| typed(KnowledgeRead(deps.resources.clone())),
+};
 
-impl TypedTool for FilestoreRead {
+struct KnowledgeRead(Resources);
+
+impl TypedTool for KnowledgeRead {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("filestore_read").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let id = &params.collection_id;
         let found = self
             .0
-            .open(&context.agent, id, CollectionKind::Filestore, Level::Read)
+            .open(&context.agent, id, CollectionKind::Knowledge, Level::Read)
             .await?;
-        let opened = self.0.store.open_file(found.id, &params.path).await;
-        let (file, bytes) = opened?;
-        let mut source = TextSource::new(bytes, &self.0.redactor.load());
+        let read = self.0.store.document(found.id, &params.document_id).await;
+        let Some((document, text)) = read? else {
+            let shown: String = params.document_id.chars().take(128).collect();
+            return Err(ToolError::not_found(format!("no document {shown:?}"))
+                .hint("knowledge_list lists the documents"));
+        };
+        let whole = futures_util::stream::once(async { Ok(text.into()) });
+        let source = TextSource::new(Box::pin(whole), &self.0.redactor.load());
         let page = TextRange {
             offset: params.offset.unwrap_or(0),
             limit: params.limit.unwrap_or(10_000) as usize,
         };
-        let (part, encoding) = match source.is_text().await? {
-            true => (reading::page(source, page).await?, "utf8"),
-            false => (reading::bytes(source, page).await?, "base64"),
-        };
+        let part = reading::page(source, page).await?;
         Outcome::of(&Output {
+            title: document.title,
+            source: document.source,
             content: part.content,
-            encoding,
-            total_size: file.size,
+            total_size: document.size,
             has_more: part.next.is_some(),
             next_offset: part.next,
         })

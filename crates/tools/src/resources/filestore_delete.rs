@@ -5,7 +5,9 @@ use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// Remove a file of a filestore.
 #[derive(Deserialize, JsonSchema)]
@@ -29,16 +31,20 @@ pub struct Output {
     deleted: bool,
 }
 
-pub(super) struct FilestoreDelete(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "filestore_delete",
+    enabled: always,
+    build: |deps| typed(FilestoreDelete(deps.resources.clone())),
+};
+
+struct FilestoreDelete(Resources);
 
 impl TypedTool for FilestoreDelete {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("filestore_delete")
-            .effects(Effects::WRITES)
-            .frees()
+        super::spec(TOOL.name).effects(Effects::WRITES).frees()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -5,7 +5,9 @@ use manyhands_store::{CollectionKind, Level, NewDocument, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// Add a document to a knowledge base, replacing one with the same id. It can be found immediately.
 #[derive(Deserialize, JsonSchema)]
@@ -38,14 +40,20 @@ pub struct Output {
     created: bool,
 }
 
-pub(super) struct KnowledgeAdd(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "knowledge_add",
+    enabled: always,
+    build: |deps| typed(KnowledgeAdd(deps.resources.clone())),
+};
+
+struct KnowledgeAdd(Resources);
 
 impl TypedTool for KnowledgeAdd {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("knowledge_add").effects(Effects::WRITES)
+        super::spec(TOOL.name).effects(Effects::WRITES)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

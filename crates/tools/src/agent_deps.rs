@@ -14,6 +14,7 @@ use manyhands_store::Blobs;
 #[derive(Clone)]
 pub struct AgentToolDeps {
     /// Set once the gateway is assembled.
+    // Late, because agents call tools and some tools use agents.
     pub minds: Arc<OnceLock<Minds>>,
     pub settings: LiveSettings,
     pub ids: Ids,
@@ -26,7 +27,7 @@ pub struct AgentToolDeps {
 }
 
 impl AgentToolDeps {
-    pub(super) fn minds(&self) -> Result<&Minds, ToolError> {
+    pub fn minds(&self) -> Result<&Minds, ToolError> {
         self.minds
             .get()
             .ok_or_else(|| ToolError::new(ErrorCode::Unavailable, "the gateway is starting"))
@@ -34,7 +35,7 @@ impl AgentToolDeps {
 }
 
 /// The caller, recorded as the origin of the turn this call starts.
-pub(super) fn caller_origin(context: &CallContext) -> Origin {
+pub fn caller_origin(context: &CallContext) -> Origin {
     Origin {
         depth: u32::try_from(context.lineage.len()).unwrap_or(u32::MAX),
         tainted: context.taint.clone(),
@@ -45,7 +46,7 @@ pub(super) fn caller_origin(context: &CallContext) -> Origin {
 
 /// The caller as the principal of a task one agent gives another: its text is followed as
 /// instructions, while any taint is kept.
-pub(super) fn principal(context: &CallContext) -> Origin {
+pub fn principal(context: &CallContext) -> Origin {
     let origin = caller_origin(context);
     Origin {
         tainted: origin.taint(),
@@ -55,7 +56,7 @@ pub(super) fn principal(context: &CallContext) -> Origin {
 }
 
 /// Parses the model a call names.
-pub(super) fn model(named: Option<&str>) -> Result<Option<ModelId>, ToolError> {
+pub fn agent_model(named: Option<&str>) -> Result<Option<ModelId>, ToolError> {
     let parsed = named.map(str::parse::<ModelId>).transpose();
     parsed.map_err(|e| ToolError::parameter("model", e.to_string()))
 }

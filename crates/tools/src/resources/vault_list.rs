@@ -5,7 +5,9 @@ use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// A secret.
 #[derive(Serialize, JsonSchema)]
@@ -38,14 +40,20 @@ pub struct Output {
     secrets: Vec<Entry>,
 }
 
-pub(super) struct VaultList(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "vault_list",
+    enabled: always,
+    build: |deps| typed(VaultList(deps.resources.clone())),
+};
+
+struct VaultList(Resources);
 
 impl TypedTool for VaultList {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("vault_list").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

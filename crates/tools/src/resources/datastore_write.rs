@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// A row to write.
 #[derive(Deserialize, JsonSchema)]
@@ -43,14 +45,20 @@ pub struct Output {
     replaced: u64,
 }
 
-pub(super) struct DatastoreWrite(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "datastore_write",
+    enabled: always,
+    build: |deps| typed(DatastoreWrite(deps.resources.clone())),
+};
+
+struct DatastoreWrite(Resources);
 
 impl TypedTool for DatastoreWrite {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("datastore_write").effects(Effects::WRITES)
+        super::spec(TOOL.name).effects(Effects::WRITES)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -28,10 +28,12 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::command;
-use super::spawn::Observe;
-use crate::ground::AgentToolDeps;
+use crate::agent_deps::AgentToolDeps;
+use crate::command;
+use crate::subtask::Observe;
 
+/// Time limit of a call of `acp_spawn`; the agent's own `timeout` is shorter.
+pub const DEADLINE: Duration = Duration::from_secs(3_660);
 /// Largest file read or written for an agent.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
 /// Terminal output kept, unless the agent asks for less.
@@ -42,7 +44,7 @@ const MAX_WORDS: usize = 4 * 1024;
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Answers the requests of one agent.
-pub(super) struct AcpHandler {
+pub struct AcpHandler {
     name: String,
     permissions: AcpPermissions,
     place: ResolvedPath,
@@ -55,7 +57,7 @@ pub(super) struct AcpHandler {
 }
 
 impl AcpHandler {
-    pub(super) fn new(
+    pub fn new(
         name: &str,
         agent: &AcpAgent,
         place: ResolvedPath,
@@ -77,7 +79,7 @@ impl AcpHandler {
     }
 
     /// Reports progress to the caller.
-    pub(super) fn tell(&self, message: String) {
+    pub fn tell(&self, message: String) {
         tell(&self.context, &self.told, message);
     }
 
@@ -112,6 +114,7 @@ impl AcpHandler {
             ),
         }));
         let path = self.minds.minds()?.path();
+        // Only whether it was allowed matters: `acp_permit` answers with its own arguments.
         path.invoke(request).await.map(drop)
     }
 
@@ -129,6 +132,8 @@ impl AcpHandler {
 
 fn tell(context: &CallContext, told: &AtomicU64, message: String) {
     context.progress.tell(Step {
+        // MCP requires progress to increase with every notification; how much there will be is
+        // unknown.
         done: told.fetch_add(1, Ordering::Relaxed) + 1,
         total: None,
         message: Some(message),
@@ -167,6 +172,8 @@ impl AgentHost for AcpHandler {
                 tool: kind.to_owned(),
                 arguments: match input.is_object() {
                     true => input,
+                    // Some agents send no input; their title is then the only description, and
+                    // `Observe` reads it from here.
                     false => json!({ "cmd": title }),
                 },
                 call: None,
@@ -188,6 +195,7 @@ impl AgentHost for AcpHandler {
     }
 
     async fn request_permission(&self, question: PermissionRequest) -> Permission {
+        // Not left to the rules of the policy, which could allow it.
         if self.permissions == AcpPermissions::Deny {
             self.tell(format!("denied by acp.agents: {}", question.title));
             return Permission::Deny;
@@ -286,7 +294,7 @@ impl AgentHost for AcpHandler {
             writable: vec![self.place.root.jail().clone()],
             readable: Vec::new(),
             network: self.context.network,
-            timeout: super::acp_spawn::DEADLINE,
+            timeout: DEADLINE,
             // Output is streamed into a bounded buffer; the supervisor keeps none.
             max_stdout: 0,
             max_stderr: 0,
@@ -334,6 +342,8 @@ impl RunningCommand {
         tokio::spawn(async move {
             let drained = async { tokio::join!(fill(out, &tail), fill(err, &tail)) };
             let mut drained = std::pin::pin!(drained);
+            // A command may close its pipes and go on, or end while a background process keeps them
+            // open.
             let early = tokio::select! {
                 ended = started.running.wait() => Some(ended),
                 _ = &mut drained => None,
@@ -348,6 +358,7 @@ impl RunningCommand {
             let how = match ended {
                 Ok((Exit::Code(code), _)) => ExitStatus::Code(code),
                 Ok((Exit::Signal(name), _)) => ExitStatus::Signal(name),
+                // The protocol knows only codes and signals.
                 Err(lost) => ExitStatus::Signal(lost.to_string()),
             };
             let _ = tell.send(Some(how)); // the receiver may be gone
@@ -403,6 +414,7 @@ impl TailBuffer {
     }
 
     fn push(&mut self, bytes: &[u8]) {
+        // Of a chunk larger than the whole buffer only the end can remain.
         let bytes = match bytes.len() > self.kept {
             true => &bytes[bytes.len() - self.kept..],
             false => bytes,
@@ -418,6 +430,8 @@ impl TailBuffer {
         let (first, second) = self.bytes.as_slices();
         let mut all = [first, second].concat();
         if self.cut {
+            // A UTF-8 character has at most three continuation bytes. Those at the start have lost
+            // the byte they belong to.
             let rest = all.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80);
             let rest = rest.count();
             all.drain(..rest);
@@ -437,7 +451,7 @@ async fn fill(stream: Option<impl AsyncRead + Unpin>, tail: &Mutex<TailBuffer>) 
 }
 
 /// The end of an agent's standard error.
-pub(super) async fn last_log_lines(stream: Option<impl AsyncRead + Unpin>) -> String {
+pub async fn last_log_lines(stream: Option<impl AsyncRead + Unpin>) -> String {
     let tail = Mutex::new(TailBuffer::new(MAX_WORDS));
     fill(stream, &tail).await;
     let tail = tail.into_inner().expect("no panic while held");

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// Remove rows of a datastore, by their ids or by a filter as in datastore_query. Use one of the two.
 #[derive(Deserialize, JsonSchema)]
@@ -30,16 +32,20 @@ pub struct Output {
     deleted: u64,
 }
 
-pub(super) struct DatastoreDelete(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "datastore_delete",
+    enabled: always,
+    build: |deps| typed(DatastoreDelete(deps.resources.clone())),
+};
+
+struct DatastoreDelete(Resources);
 
 impl TypedTool for DatastoreDelete {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("datastore_delete")
-            .effects(Effects::WRITES)
-            .frees()
+        super::spec(TOOL.name).effects(Effects::WRITES).frees()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -5,7 +5,9 @@ use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// Remove a document of a knowledge base.
 #[derive(Deserialize, JsonSchema)]
@@ -29,16 +31,20 @@ pub struct Output {
     deleted: bool,
 }
 
-pub(super) struct KnowledgeRemove(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "knowledge_remove",
+    enabled: always,
+    build: |deps| typed(KnowledgeRemove(deps.resources.clone())),
+};
+
+struct KnowledgeRemove(Resources);
 
 impl TypedTool for KnowledgeRemove {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("knowledge_remove")
-            .effects(Effects::WRITES)
-            .frees()
+        super::spec(TOOL.name).effects(Effects::WRITES).frees()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

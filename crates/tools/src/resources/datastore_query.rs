@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// A field to order by.
 #[derive(Deserialize, JsonSchema)]
@@ -78,14 +80,20 @@ pub struct Output {
     next_offset: Option<u64>,
 }
 
-pub(super) struct DatastoreQuery(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "datastore_query",
+    enabled: always,
+    build: |deps| typed(DatastoreQuery(deps.resources.clone())),
+};
+
+struct DatastoreQuery(Resources);
 
 impl TypedTool for DatastoreQuery {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("datastore_query").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

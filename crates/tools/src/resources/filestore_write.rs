@@ -8,7 +8,9 @@ use manyhands_store::{CollectionKind, Level, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// Encoding of the content.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -50,14 +52,20 @@ pub struct Output {
     created: bool,
 }
 
-pub(super) struct FilestoreWrite(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "filestore_write",
+    enabled: always,
+    build: |deps| typed(FilestoreWrite(deps.resources.clone())),
+};
+
+struct FilestoreWrite(Resources);
 
 impl TypedTool for FilestoreWrite {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("filestore_write").effects(Effects::WRITES)
+        super::spec(TOOL.name).effects(Effects::WRITES)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -2,13 +2,15 @@
 
 use bytes::Bytes;
 use manyhands_channels::FileKind;
-use manyhands_core::{CallContext, ChatRef, ErrorCode, Group, ToolError, ToolSpec, Where};
+use manyhands_core::{CallContext, ChatRef, Effects, ErrorCode, Group, ToolError, ToolSpec, Where};
 use manyhands_host::artifacts::mime_by_name;
 use manyhands_host::machine::{Host, blocking, jail_failure};
 use manyhands_messaging::{Address, Chats, DeliveryReport, NewFile, WAIT};
 use manyhands_store::OutboxState;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::registration::ToolDeps;
 
 /// Largest file sent, in bytes.
 const MOST: u64 = 20 * 1024 * 1024;
@@ -35,34 +37,38 @@ pub struct Output {
 }
 
 /// Dependencies of the Telegram tools.
-#[derive(Clone)]
 pub struct Telegram {
-    pub host: Host,
-    pub chats: Chats,
+    host: Host,
+    chats: Chats,
 }
 
 /// A file to send.
-pub(super) struct Sending<'a> {
-    pub(super) chat: Option<i64>,
-    pub(super) path: &'a str,
-    pub(super) filename: Option<&'a str>,
-    pub(super) caption: Option<String>,
-    pub(super) form: FileKind,
+pub struct Sending<'a> {
+    pub chat: Option<i64>,
+    pub path: &'a str,
+    pub filename: Option<&'a str>,
+    pub caption: Option<String>,
+    pub form: FileKind,
 }
 
 /// The spec of a tool that is available in Telegram chats.
-pub(super) fn spec(name: &str) -> ToolSpec {
-    use manyhands_core::Effects;
-    super::spec(name)
-        .group(Group::Channel)
+pub fn in_telegram(spec: ToolSpec) -> ToolSpec {
+    spec.group(Group::Channel)
         .chats(Where::Only(&["telegram"]))
         .outside_chats(false)
         .effects(Effects::READS.and(Effects::SENDS).and(Effects::LEAVES))
 }
 
 impl Telegram {
+    pub fn new(deps: &ToolDeps) -> Self {
+        Self {
+            host: deps.host.clone(),
+            chats: deps.chats.clone(),
+        }
+    }
+
     /// The target chat: the current one, or one the caller may write to.
-    pub(super) async fn chat(
+    pub async fn chat(
         &self,
         named: Option<i64>,
         context: &CallContext,
@@ -70,7 +76,7 @@ impl Telegram {
         chat(&self.chats, named, context).await
     }
 
-    pub(super) async fn send(
+    pub async fn send(
         &self,
         sending: Sending<'_>,
         context: &CallContext,
@@ -87,6 +93,7 @@ impl Telegram {
         let caption = sending.caption.filter(|caption| !caption.is_empty());
         if caption
             .as_deref()
+            // Telegram counts UTF-16 code units.
             .is_some_and(|text| text.encode_utf16().count() > CAPTION)
         {
             let message = format!("must have at most {CAPTION} characters");
@@ -115,6 +122,7 @@ impl Telegram {
             caption,
             bytes,
         };
+        // The outbox sends one key only once, however often delivery is tried.
         let key = format!("file:{}", context.call);
         let told = self
             .chats
@@ -140,12 +148,14 @@ impl Telegram {
             let (bytes, meta) = place
                 .root
                 .jail()
+                // One byte more, to notice a file that grows while it is read.
                 .read(&place.path, MOST + 1)
                 .map_err(|e| jail_failure(&e, &shown))?;
             if meta.size > MOST || bytes.len() as u64 > MOST {
                 let message = format!("must be at most {MOST} bytes");
                 return Err(ToolError::parameter("path", message));
             }
+            // Telegram refuses empty files.
             if bytes.is_empty() {
                 return Err(ToolError::parameter("path", "must not be an empty file"));
             }
@@ -157,7 +167,7 @@ impl Telegram {
 }
 
 /// Turns a failed delivery into an error.
-pub(super) fn arrived(told: DeliveryReport) -> Result<DeliveryReport, ToolError> {
+pub fn arrived(told: DeliveryReport) -> Result<DeliveryReport, ToolError> {
     match told.state {
         OutboxState::Failed => {
             let why = told
@@ -173,7 +183,7 @@ pub(super) fn arrived(told: DeliveryReport) -> Result<DeliveryReport, ToolError>
 }
 
 /// The target chat: the current one, or one somebody has written in before.
-pub(super) async fn chat(
+pub async fn chat(
     chats: &Chats,
     named: Option<i64>,
     context: &CallContext,
@@ -192,27 +202,34 @@ pub(super) async fn chat(
         }
         (here, Some(id)) => {
             let account = here.map(|here| here.account.clone());
-            let place = chats
-                .find(Address {
-                    channel: Some("telegram"),
-                    to: Some(&id),
-                    account: account.as_deref(),
-                    ..Address::default()
-                })
-                .await?;
-            let unknown = || {
-                let message =
-                    format!("{id} is not a chat in which somebody has written to this gateway");
-                ToolError::parameter("chat_id", message)
+            let address = Address {
+                channel: Some("telegram"),
+                to: Some(&id),
+                account: account.as_deref(),
+                ..Address::default()
             };
-            let place = place.ok_or_else(unknown)?;
-            chats.may_reach(&place, "chat_id")?;
-            let known = chats.records().chat("telegram", &place.account, &id).await;
-            match known {
-                Ok(Some(_)) => Ok(place),
-                Ok(None) => Err(unknown()),
-                Err(error) => Err(error.into()),
-            }
+            known_chat(chats, address, ("chat_id", "chat")).await
         }
     }
+}
+
+/// The chat with an address, if somebody has written in it before and the caller may write to it. An agent must not be
+/// talked into messaging chats that have nothing to do with this gateway.
+pub async fn known_chat(
+    chats: &Chats,
+    address: Address<'_>,
+    (parameter, noun): (&str, &str),
+) -> Result<ChatRef, ToolError> {
+    let id = address.to.unwrap_or_default();
+    let unknown = || {
+        let message = format!("{id} is not a {noun} in which somebody has written to this gateway");
+        ToolError::parameter(parameter, message)
+    };
+    let place = chats.find(address).await?.ok_or_else(unknown)?;
+    chats.may_reach(&place, parameter)?;
+    let known = chats
+        .records()
+        .chat(&place.channel, &place.account, id)
+        .await?;
+    known.map(|_| place).ok_or_else(unknown)
 }

@@ -5,7 +5,9 @@ use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// A document.
 #[derive(Serialize, JsonSchema)]
@@ -47,14 +49,20 @@ pub struct Output {
     has_more: bool,
 }
 
-pub(super) struct KnowledgeList(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "knowledge_list",
+    enabled: always,
+    build: |deps| typed(KnowledgeList(deps.resources.clone())),
+};
+
+struct KnowledgeList(Resources);
 
 impl TypedTool for KnowledgeList {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("knowledge_list").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

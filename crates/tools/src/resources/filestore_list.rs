@@ -5,7 +5,9 @@ use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// A file.
 #[derive(Serialize, JsonSchema)]
@@ -46,14 +48,20 @@ pub struct Output {
     has_more: bool,
 }
 
-pub(super) struct FilestoreList(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "filestore_list",
+    enabled: always,
+    build: |deps| typed(FilestoreList(deps.resources.clone())),
+};
+
+struct FilestoreList(Resources);
 
 impl TypedTool for FilestoreList {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("filestore_list").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

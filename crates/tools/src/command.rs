@@ -12,6 +12,8 @@ use serde::Serialize;
 use crate::ceiling::{Ceilings, Lowered};
 
 /// Variables passed to a command if the gateway has them.
+// Neither `HOME` nor `PATH`: the sandbox has a home of its own, and a `PATH` of the gateway's user
+// could put other programs in front of the system's.
 const ENVIRONMENT: [&str; 14] = [
     "LANG",
     "LC_ALL",
@@ -70,6 +72,10 @@ pub struct CommandOutput {
 
 /// A command line for some shell.
 pub struct CommandLine<'a> {
+    /// The command as the caller wrote it.
+    pub typed: &'a str,
+    /// What it must not mention, and the settings key of that list.
+    pub denied: (&'a [String], &'static str),
     /// Full path of the shell.
     pub shell: PathBuf,
     /// Its arguments, the command last.
@@ -98,6 +104,10 @@ pub async fn run(
     line: CommandLine<'_>,
     context: &CallContext,
 ) -> Result<CommandOutput, ToolError> {
+    let (denied, setting) = line.denied;
+    let has_profiles = !host.settings().auth_profiles.is_empty();
+    // Here and not in each tool, so that no shell can run a command unchecked.
+    check(line.typed, denied, setting, has_profiles)?;
     let mut ceilings = Ceilings::default();
     let (most, setting) = line.ceiling;
     let timeout = ceilings.seconds("timeout_seconds", line.timeout_seconds, most, setting)?;
@@ -160,6 +170,7 @@ pub fn check(
     for denied in denied_paths {
         let wanted = denied.trim_matches('/');
         let mentions = |word: &&str| {
+            // By whole components: `config.yaml.example` is another file.
             word.split(['/', '\\']).any(|part| part == wanted)
                 || (wanted.contains('/') && word.contains(wanted))
         };

@@ -5,7 +5,9 @@ use manyhands_store::{CollectionKind, Grant, Level, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// Create a datastore, filestore, knowledge base or vault. You get admin access: you can grant it
 /// to other agents and delete it.
@@ -35,14 +37,20 @@ pub struct Output {
     name: String,
 }
 
-pub(super) struct ResourceCreate(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "resource_create",
+    enabled: always,
+    build: |deps| typed(ResourceCreate(deps.resources.clone())),
+};
+
+struct ResourceCreate(Resources);
 
 impl TypedTool for ResourceCreate {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("resource_create").effects(Effects::WRITES)
+        super::spec(TOOL.name).effects(Effects::WRITES)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -5,7 +5,9 @@ use manyhands_store::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// Delete a resource of yours with all its contents. Needs admin access. This cannot be undone.
 #[derive(Deserialize, JsonSchema)]
@@ -28,16 +30,20 @@ pub struct Output {
     items: u64,
 }
 
-pub(super) struct ResourceDelete(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "resource_delete",
+    enabled: always,
+    build: |deps| typed(ResourceDelete(deps.resources.clone())),
+};
+
+struct ResourceDelete(Resources);
 
 impl TypedTool for ResourceDelete {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("resource_delete")
-            .effects(Effects::WRITES)
-            .frees()
+        super::spec(TOOL.name).effects(Effects::WRITES).frees()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

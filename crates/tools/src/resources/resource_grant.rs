@@ -5,7 +5,9 @@ use manyhands_store::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// Access level of an agent.
 #[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
@@ -47,14 +49,20 @@ pub struct Output {
     level: GrantLevel,
 }
 
-pub(super) struct ResourceGrant(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "resource_grant",
+    enabled: always,
+    build: |deps| typed(ResourceGrant(deps.resources.clone())),
+};
+
+struct ResourceGrant(Resources);
 
 impl TypedTool for ResourceGrant {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("resource_grant").effects(Effects::WRITES)
+        super::spec(TOOL.name).effects(Effects::WRITES)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

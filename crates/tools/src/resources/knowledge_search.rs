@@ -5,7 +5,9 @@ use manyhands_store::{CollectionKind, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Resources;
+use manyhands_host::Resources;
+
+use crate::registration::{Registration, always, typed};
 
 /// A passage.
 #[derive(Serialize, JsonSchema)]
@@ -49,14 +51,20 @@ pub struct Output {
     passages: Vec<Passage>,
 }
 
-pub(super) struct KnowledgeSearch(pub(super) Resources);
+pub(crate) const TOOL: Registration = Registration {
+    name: "knowledge_search",
+    enabled: always,
+    build: |deps| typed(KnowledgeSearch(deps.resources.clone())),
+};
+
+struct KnowledgeSearch(Resources);
 
 impl TypedTool for KnowledgeSearch {
     type Params = Params;
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec("knowledge_search").effects(Effects::READS)
+        super::spec(TOOL.name).effects(Effects::READS)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
