@@ -186,7 +186,7 @@ const CHECKS: [&str; 3] = [".permit(spec", ".rights.tools", ".rights.agents"];
 const CHECKING: [&str; 3] = [
     "path/src/authorize.rs",
     "gateway/src/auth.rs",
-    "mcp-server/src/pass/mod.rs",
+    "mcp-server/src/passthrough/mod.rs",
 ];
 
 fn checks_rights(source: &str) -> bool {

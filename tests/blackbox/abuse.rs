@@ -137,7 +137,7 @@ fn no_path_leads_out_of_the_workspace() {
 }
 
 #[test]
-fn names_that_only_look_like_climbing_are_names() {
+fn names_that_resemble_parent_paths_are_allowed() {
     let gateway = Gateway::start();
     canaries(&gateway.home);
     let before = elsewhere(&gateway.home);
@@ -412,7 +412,7 @@ fn no_arguments_break_any_tool() {
 }
 
 #[test]
-fn no_bytes_break_any_face() {
+fn no_bytes_break_any_interface() {
     let gateway = Gateway::start();
     let bytes = prop_oneof![
         vec(any::<u8>(), 0..200),
@@ -494,7 +494,7 @@ fn alive(gateway: &Gateway) {
 }
 
 #[test]
-fn a_request_that_is_too_large_is_refused_and_the_gateway_goes_on() {
+fn an_oversized_request_is_refused_and_the_gateway_survives() {
     let gateway = Gateway::with_config("[limits]\nrequest_bytes = 100000\n");
     let content = |bytes: usize| json!({ "path": "big.md", "content": "x".repeat(bytes) });
     assert_eq!(
@@ -534,7 +534,7 @@ fn a_request_that_is_too_large_is_refused_and_the_gateway_goes_on() {
 }
 
 #[test]
-fn deeply_nested_json_is_refused_and_the_gateway_goes_on() {
+fn deeply_nested_json_is_refused_and_the_gateway_survives() {
     let gateway = Gateway::start();
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let objects = format!("{}1{}", "{\"a\":".repeat(50_000), "}".repeat(50_000));
@@ -565,7 +565,7 @@ fn deeply_nested_json_is_refused_and_the_gateway_goes_on() {
 }
 
 #[test]
-fn garbage_and_slow_clients_hold_nobody_up() {
+fn garbage_and_slow_clients_delay_nobody() {
     let gateway = Gateway::start();
     for garbage in [
         &b"\x16\x03\x01\x02\x00\x01\x00"[..],

@@ -338,7 +338,7 @@ fn two_hundred_calls_at_once_run_at_most_32_programs_and_none_is_lost() {
 }
 
 #[test]
-fn a_gateway_that_is_shot_leaves_no_program_behind() {
+fn a_killed_gateway_leaves_no_program_behind() {
     let mut home = Home::new();
     for round in 0..12 {
         let gateway = Gateway::on(home);

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::harness::Gateway;
-use crate::nodes::stage::Machine;
+use crate::nodes::fixture::Machine;
 
 /// A gateway with every tool there is switched on.
 pub const EVERYTHING: &str = r#"

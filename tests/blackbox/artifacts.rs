@@ -184,7 +184,7 @@ fn wrong_names_types_and_chats_are_refused_and_leave_nothing() {
 }
 
 #[test]
-fn each_mode_reads_what_it_says_and_two_at_once_are_refused() {
+fn each_mode_reads_as_documented_and_two_at_once_are_refused() {
     let web = web("");
     let text: String = (1..=50).map(|n| format!("line {n}\n")).collect();
     let (id, chat) = put(&web.gateway, "a.txt", &text);
@@ -380,7 +380,7 @@ fn a_model_extracts_what_is_asked_for() {
 }
 
 #[test]
-fn what_is_not_text_comes_in_base64_and_is_not_searched() {
+fn binary_files_come_in_base64_and_are_not_searched() {
     let web = web("");
     let bytes: Vec<u8> = (0..=255).collect();
     let upload = Request::new("POST", "/api/artifacts?name=a.bin").bearer(&web.gateway.owner);
@@ -409,7 +409,7 @@ fn what_is_not_text_comes_in_base64_and_is_not_searched() {
 }
 
 #[test]
-fn chats_and_artifacts_of_others_are_not_there() {
+fn chats_and_artifacts_of_others_are_invisible() {
     let gateway = Gateway::start();
     let (one, two) = (gateway.client("one"), gateway.client("two"));
     let new = json!({ "filename": "a.txt", "content": "mine", "fileType": "txt" });
@@ -567,7 +567,7 @@ fn a_known_secret_is_not_read_piece_by_piece() {
 }
 
 #[test]
-fn what_is_over_a_quota_leaves_nothing_behind() {
+fn an_artifact_over_quota_leaves_nothing_behind() {
     let gateway =
         Gateway::with_config("[limits]\nartifact_file_bytes = 1000\nartifact_agent_bytes = 1500\n");
     let write = |text: String| {
@@ -672,7 +672,7 @@ fn a_file_of_many_megabytes_goes_through_without_filling_memory() {
 }
 
 #[test]
-fn the_command_line_gives_takes_lists_and_removes() {
+fn the_command_line_uploads_downloads_lists_and_removes() {
     let gateway = Gateway::start();
     let file = gateway.home.outside("näme & co.csv");
     std::fs::write(&file, "a,b\n").expect("a file");

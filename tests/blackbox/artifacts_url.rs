@@ -53,7 +53,7 @@ fn asked(web: &Web, path: &str, name: &str) -> Value {
 }
 
 #[test]
-fn a_file_is_fetched_and_kept_with_its_type() {
+fn a_file_is_fetched_and_stored_with_its_type() {
     let web = Web::new("", answers);
     for (path, name, mime, size) in [
         ("/report", "report.pdf", "application/pdf", 15),
@@ -70,7 +70,7 @@ fn a_file_is_fetched_and_kept_with_its_type() {
 }
 
 #[test]
-fn what_cannot_be_fetched_whole_is_not_kept() {
+fn an_incomplete_download_is_not_stored() {
     let web = Web::new("limits.artifact_file_bytes = 2000\n", answers);
     for (path, code, words) in [
         (

@@ -278,7 +278,7 @@ fn restoring_asks_before_it_replaces_and_never_under_a_running_daemon() {
 
 /// A backup may come from anybody: which programs run here, and who reaches them, is not its to say.
 #[test]
-fn settings_that_decide_about_this_machine_are_taken_only_when_told() {
+fn machine_settings_are_restored_only_on_request() {
     for (settings, key) in [
         ("listen = \"127.0.0.1:0\"\n", "listen"),
         ("allowed_hosts = [\"evil.example\"]\n", "allowed_hosts"),
@@ -325,7 +325,7 @@ fn manyhands_backup(gateway: &Gateway, file: &std::path::Path) {
 }
 
 #[test]
-fn a_restore_says_what_it_found_and_revokes_tokens_when_told() {
+fn a_restore_reports_contents_and_revokes_tokens_on_request() {
     let gateway = furnished();
     let (client, _) = gateway.token(json!({ "name": "phone", "role": "client" }));
     let file = gateway.home.outside("all.backup");

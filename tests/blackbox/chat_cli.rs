@@ -85,7 +85,7 @@ fn one_message_is_answered_on_standard_output_and_nothing_else() {
 }
 
 #[test]
-fn what_is_piped_in_follows_the_message_or_is_it() {
+fn piped_input_follows_or_replaces_the_message() {
     let gateway = gateway();
     let ran = gateway.home.cli_with(&["chat"], "hello\n").ok();
     assert_eq!(ran.stdout, "Good morning.\n");
@@ -146,7 +146,7 @@ fn a_call_of_a_tool_is_one_line_beside_the_answer() {
 }
 
 #[test]
-fn what_goes_wrong_is_said_in_words_and_ends_with_1() {
+fn an_error_is_printed_and_exits_with_1() {
     let gateway = gateway();
     let ran = gateway.cli(&["chat", "broken"]);
     failed(&ran, "the key is wrong");
@@ -169,7 +169,7 @@ fn what_goes_wrong_is_said_in_words_and_ends_with_1() {
 }
 
 #[test]
-fn what_a_model_writes_never_steers_the_terminal() {
+fn model_output_never_controls_the_terminal() {
     let gateway = gateway();
     let ran = gateway.cli(&["chat", "hostile"]).ok();
     assert_eq!(
@@ -183,7 +183,7 @@ fn what_a_model_writes_never_steers_the_terminal() {
 }
 
 #[test]
-fn the_answer_comes_as_it_is_written_and_a_turn_can_be_stopped() {
+fn the_reply_is_streamed_and_a_turn_can_be_stopped() {
     let gateway = gateway();
     let mut child = gateway
         .command()
@@ -261,7 +261,7 @@ fn no_answer_is_lost_when_the_gateway_dies_under_it() {
 }
 
 #[test]
-fn sessions_are_listed_shown_set_compacted_and_begun_anew() {
+fn sessions_are_listed_shown_set_compacted_and_reset() {
     let gateway = gateway();
     assert!(
         gateway
@@ -378,7 +378,7 @@ fn agents_are_listed_with_model_tools_and_files() {
 }
 
 #[test]
-fn what_was_used_up_is_shown_by_day_agent_and_model() {
+fn usage_is_shown_by_day_agent_and_model() {
     let gateway = gateway();
     assert!(
         gateway
@@ -407,7 +407,7 @@ fn what_was_used_up_is_shown_by_day_agent_and_model() {
 }
 
 #[test]
-fn without_a_model_it_is_said_what_to_write_where() {
+fn without_a_model_the_required_setting_is_named() {
     let gateway = Gateway::start();
     for args in [&["chat", "hello"][..], &["models", "test"]] {
         let ran = gateway.cli(args);
@@ -608,7 +608,7 @@ fn at_a_terminal_ctrl_c_stops_the_turn_and_then_leaves() {
 }
 
 #[test]
-fn at_a_terminal_a_conversation_that_was_deleted_elsewhere_is_told_and_begun_anew() {
+fn at_a_terminal_a_deleted_conversation_is_reported_and_restarted() {
     let gateway = gateway();
     let mut terminal = Terminal::chat(&gateway);
     terminal.types("hello\r");

@@ -94,7 +94,7 @@ fn main_key() -> Value {
 }
 
 #[test]
-fn a_deleted_conversation_leaves_nothing_that_was_said_and_all_that_it_cost() {
+fn deletion_removes_messages_and_keeps_costs() {
     let gateway = scripted(SCRIPT, CALM);
     let owner = &gateway.owner;
     say(&gateway, owner, "main", "what is a samovar?");
@@ -178,7 +178,7 @@ fn only_who_may_use_a_conversation_deletes_it() {
 }
 
 #[test]
-fn the_command_line_deletes_a_conversation_and_says_what_went() {
+fn the_command_line_deletes_a_conversation_and_reports_it() {
     let gateway = scripted(SCRIPT, CALM);
     say(&gateway, &gateway.owner, "work", "hello");
     gateway.cli(&["sessions", "reset", "work"]).ok();
@@ -199,7 +199,7 @@ fn the_command_line_deletes_a_conversation_and_says_what_went() {
 }
 
 #[test]
-fn what_runs_or_waits_in_a_deleted_conversation_is_stopped_and_its_questions_are_withdrawn() {
+fn deletion_stops_turns_and_withdraws_approvals() {
     let gateway = scripted(SCRIPT, ASK);
     let mut chat = Chat::owner(&gateway);
     chat.send("main", "r1", "write it");
@@ -271,7 +271,7 @@ fn costs(chat: &mut Chat) -> Vec<Value> {
 }
 
 #[test]
-fn what_a_turn_cost_and_took_stays_in_its_history_on_every_face() {
+fn cost_and_duration_are_in_the_history_on_every_interface() {
     let gateway = scripted(SCRIPT, CALM);
     let mut chat = Chat::owner(&gateway);
     chat.send("main", "r1", "what is a samovar?");

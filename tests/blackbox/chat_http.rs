@@ -133,7 +133,7 @@ fn texts(gateway: &Gateway, key: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_stream_tells_everything_in_order_and_ends_with_the_answer() {
+fn a_stream_has_all_events_in_order_and_ends_with_the_answer() {
     let gateway = scripted(SCRIPT, "");
     let mut events = stream(&gateway, json!({ "message": "hello", "runId": "r1" }));
     let all = events.rest();
@@ -187,7 +187,7 @@ fn a_stream_tells_everything_in_order_and_ends_with_the_answer() {
 }
 
 #[test]
-fn without_a_stream_the_answer_is_waited_for_and_a_run_sent_twice_is_one() {
+fn without_streaming_the_answer_is_awaited_and_a_repeated_run_is_one() {
     let gateway = scripted(SCRIPT, "");
     let body = json!({ "message": "hello", "runId": "once", "sessionKey": "work" });
     let said = gateway.post("/api/chat", &body).json();
@@ -212,7 +212,7 @@ fn without_a_stream_the_answer_is_waited_for_and_a_run_sent_twice_is_one() {
 }
 
 #[test]
-fn two_streams_of_one_session_are_told_apart_and_a_stop_ends_one() {
+fn two_streams_of_one_session_are_separate_and_a_stop_ends_one() {
     let gateway = scripted(SCRIPT, "");
     let mut first = stream(&gateway, json!({ "message": "forever" }));
     assert_eq!(first.until("delta"), json!({ "text": "one" }));
@@ -241,7 +241,7 @@ fn two_streams_of_one_session_are_told_apart_and_a_stop_ends_one() {
 }
 
 #[test]
-fn a_question_to_the_owner_pauses_a_run_and_its_answer_lets_it_go_on() {
+fn an_approval_pauses_and_resumes_a_run() {
     let gateway = scripted(SCRIPT, ASK);
     let mut events = stream(&gateway, json!({ "message": "write it" }));
     let paused = events.until("paused");
@@ -278,7 +278,7 @@ fn a_question_to_the_owner_pauses_a_run_and_its_answer_lets_it_go_on() {
 }
 
 #[test]
-fn a_run_goes_on_when_its_asker_goes_away() {
+fn a_run_continues_without_its_client() {
     let gateway = scripted(SCRIPT, ASK);
     let mut events = stream(&gateway, json!({ "message": "write it" }));
     let id = events.until("paused")["approvalId"].clone();
@@ -301,7 +301,7 @@ pub fn torrent() -> (String, String) {
 }
 
 #[test]
-fn who_reads_too_slowly_is_told_so_and_still_gets_the_whole_answer() {
+fn a_slow_client_is_notified_and_gets_the_whole_answer() {
     let (script, whole) = torrent();
     let gateway = scripted(&script, "");
     let all = stream(&gateway, json!({ "message": "go" })).rest();
@@ -318,7 +318,7 @@ fn who_reads_too_slowly_is_told_so_and_still_gets_the_whole_answer() {
 }
 
 #[test]
-fn a_client_talks_in_its_own_sessions_and_others_not_at_all() {
+fn a_client_uses_only_its_own_sessions() {
     let gateway = scripted(SCRIPT, "");
     let phone = gateway.client("phone");
     let say =
@@ -407,7 +407,7 @@ fn a_client_talks_in_its_own_sessions_and_others_not_at_all() {
 }
 
 #[test]
-fn what_cannot_be_said_is_refused_and_makes_no_session() {
+fn an_invalid_message_is_refused_and_creates_no_session() {
     let gateway = scripted(SCRIPT, "[limits]\nrequest_bytes = 65536\n");
     let long = "hello ".repeat(20_000);
     for (body, status) in [
@@ -497,7 +497,7 @@ fn without_a_model_the_error_names_the_setting() {
 }
 
 #[test]
-fn models_agents_and_sessions_are_looked_after() {
+fn models_agents_and_sessions_are_administered() {
     let gateway = scripted(SCRIPT, "[agents.helper]\nmodel = \"scripted/demo\"\n");
     let models = gateway.get("/api/models").json()["result"].clone();
     assert_eq!(models["default"], "scripted/demo");

@@ -9,7 +9,7 @@ use crate::chat_http::{Events, scripted};
 use crate::chat_socket::Chat;
 use crate::harness::{Gateway, eventually};
 use crate::http::Request;
-use crate::nodes::stage::Machine;
+use crate::nodes::fixture::Machine;
 
 const SCRIPT: &str = r#"
 models: [demo]
@@ -69,7 +69,7 @@ fn seqs(chat: &mut Chat, key: &str) -> Vec<i64> {
 }
 
 #[test]
-fn what_was_said_is_taken_back_for_good_and_said_anew() {
+fn a_message_is_rewound_and_sent_again() {
     let gateway = scripted(SCRIPT, CALM);
     let mut chat = Chat::owner(&gateway);
     for run in ["r1", "r2", "r3"] {
@@ -149,7 +149,7 @@ fn what_was_said_is_taken_back_for_good_and_said_anew() {
 }
 
 #[test]
-fn what_a_command_prints_is_seen_while_it_runs_and_holds_no_secret() {
+fn command_output_is_streamed_and_redacted() {
     let gateway = scripted(SCRIPT, ALLOW);
     let secret = json!({ "value": "hunter2!hunter2!" });
     let put = Request::new("PUT", "/api/secrets/mine")
@@ -292,7 +292,7 @@ fn question(chat: &mut Chat, run: &str) -> String {
 }
 
 #[test]
-fn whoever_stops_a_run_takes_its_question_back() {
+fn stopping_a_run_withdraws_its_approval() {
     let gateway = scripted(SCRIPT, ASK);
     let mut chat = Chat::owner(&gateway);
     for (run, stop) in [
@@ -322,7 +322,7 @@ fn whoever_stops_a_run_takes_its_question_back() {
 }
 
 #[test]
-fn a_gateway_that_stops_keeps_the_questions_of_its_runs() {
+fn a_gateway_stop_keeps_pending_approvals() {
     let gateway = scripted(SCRIPT, ASK);
     let mut chat = Chat::owner(&gateway);
     chat.send("main", "r1", "write it");

@@ -150,7 +150,7 @@ impl Chat {
 }
 
 #[test]
-fn an_answer_comes_in_pieces_in_order_and_then_whole() {
+fn a_reply_is_streamed_in_order_and_then_complete() {
     let gateway = scripted(SCRIPT, CALM);
     let mut chat = Chat::owner(&gateway);
     let sent = chat.send("main", "r1", "hello");
@@ -195,7 +195,7 @@ fn an_answer_comes_in_pieces_in_order_and_then_whole() {
 }
 
 #[test]
-fn tools_are_told_between_what_the_agent_says() {
+fn tool_events_come_between_text_events() {
     let gateway = scripted(SCRIPT, CALM);
     let mut chat = Chat::owner(&gateway);
     let mut watcher = Chat::owner(&gateway);
@@ -251,7 +251,7 @@ fn a_run_is_stopped_by_method_and_by_command_and_the_next_is_worked_on() {
 }
 
 #[test]
-fn what_waits_for_the_owner_pauses_and_goes_on_when_answered() {
+fn a_run_pauses_for_approval_and_resumes() {
     let gateway = scripted(SCRIPT, ASK);
     let mut chat = Chat::owner(&gateway);
     for (run, answer, ok) in [("r1", "/approve", true), ("r2", "/deny", false)] {
@@ -292,7 +292,7 @@ fn what_waits_for_the_owner_pauses_and_goes_on_when_answered() {
 }
 
 #[test]
-fn a_run_that_was_sent_before_is_not_worked_on_again_and_its_end_is_told_once_more() {
+fn a_repeated_run_is_not_repeated_but_its_result_is_resent() {
     let gateway = scripted(SCRIPT, CALM);
     let mut chat = Chat::owner(&gateway);
     chat.send("main", "r1", "hello");
@@ -324,7 +324,7 @@ fn a_run_that_was_sent_before_is_not_worked_on_again_and_its_end_is_told_once_mo
 }
 
 #[test]
-fn sessions_are_listed_shown_changed_and_begun_anew() {
+fn sessions_are_listed_shown_changed_and_reset() {
     let gateway = scripted(SCRIPT, CALM);
     let mut chat = Chat::owner(&gateway);
     chat.send("main", "r1", "write it");
@@ -414,7 +414,7 @@ fn sessions_are_listed_shown_changed_and_begun_anew() {
 }
 
 #[test]
-fn what_is_set_for_a_session_counts_and_a_wrong_change_changes_nothing() {
+fn session_settings_apply_and_an_invalid_change_does_nothing() {
     let gateway = scripted(SCRIPT, CALM);
     let mut chat = Chat::owner(&gateway);
     let model = json!({ "provider": "scripted", "id": "other" });
@@ -588,7 +588,7 @@ fn a_client_has_sessions_of_its_own_and_sees_no_others() {
 }
 
 #[test]
-fn who_only_looks_does_not_talk_and_sees_no_session() {
+fn a_read_only_token_cannot_chat_or_see_sessions() {
     let gateway = scripted(SCRIPT, CALM);
     let token = gateway
         .token(json!({ "name": "eyes", "role": "read-only" }))
@@ -619,7 +619,7 @@ fn who_only_looks_does_not_talk_and_sees_no_session() {
 }
 
 #[test]
-fn a_client_that_is_refused_a_tool_is_told_so_by_its_agent() {
+fn a_denied_tool_is_reported_to_the_client() {
     let gateway = scripted(SCRIPT, CALM);
     let token = json!({ "name": "narrow", "role": "client", "tools": ["gsv__ReadFile"] });
     let mut narrow = Chat::with(&gateway, &gateway.token(token).0);
@@ -631,7 +631,7 @@ fn a_client_that_is_refused_a_tool_is_told_so_by_its_agent() {
 }
 
 #[test]
-fn who_reads_too_slowly_misses_pieces_and_no_end() {
+fn a_slow_client_misses_deltas_but_no_end() {
     let piece = "x".repeat(2_000);
     let pieces = vec![piece.as_str(); 1_000].join(", ");
     let script = format!("turns:\n  - when: {{ user: much }}\n    deltas: [{pieces}]\n");

@@ -3,10 +3,10 @@
 mod bridge;
 mod crash;
 mod discord;
+pub mod fixture;
 mod hooks;
 mod line;
 mod methods;
-pub mod scene;
 mod slack;
 mod storm;
 pub mod telegram;

@@ -86,7 +86,7 @@ fn files_and_large_results_are_kept_as_artifacts() {
 }
 
 #[test]
-fn a_mistake_is_shown_where_it_is() {
+fn an_error_names_its_line() {
     let gateway = Gateway::start();
     let said = run(&gateway, "const a = 1;\nconst b = ;\nreturn a");
     assert_eq!(said["ok"], false);
@@ -156,7 +156,7 @@ fn no_process_of_a_script_is_left() {
 }
 
 #[test]
-fn a_script_has_the_rights_of_whoever_runs_it() {
+fn a_script_has_the_rights_of_its_caller() {
     let gateway = Gateway::start();
     gateway.write("a.md", "alpha");
     let (narrow, _) = gateway.token(json!({ "name": "narrow", "role": "client", "tools": ["code-execution_execute", "gsv__ReadFile"] }));
@@ -181,7 +181,7 @@ fn a_script_has_the_rights_of_whoever_runs_it() {
 }
 
 #[test]
-fn what_a_script_may_not_call_is_refused_and_on_record() {
+fn a_forbidden_call_of_a_script_is_refused_and_audited() {
     let gateway = Gateway::with_config(
         "[[policy.rules]]\ntools = [\"gsv__WriteFile\"]\ndecision = \"deny\"\n",
     );
@@ -252,7 +252,7 @@ fn reading_an_artifact_in_a_script_asks_where_the_tool_would() {
 }
 
 #[test]
-fn a_value_that_json_cannot_say_is_refused_with_its_place() {
+fn a_value_without_json_form_is_refused_by_its_path() {
     let gateway = Gateway::start();
     for (code, words) in [
         (
@@ -281,7 +281,7 @@ fn a_value_that_json_cannot_say_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_script_of_a_token_that_only_looks_changes_nothing() {
+fn a_script_of_a_read_only_token_changes_nothing() {
     let gateway = Gateway::start();
     gateway.write("a.md", "alpha");
     let (looks, _) = gateway.token(json!({ "name": "looks", "role": "read-only" }));

@@ -61,7 +61,7 @@ fn settings(gateway: &Gateway) -> (Vec<u8>, Value) {
 }
 
 #[test]
-fn settings_of_the_machine_are_refused_from_afar() {
+fn machine_settings_are_refused_remotely() {
     let gateway = Gateway::start();
     let client = gateway.client("laptop");
     let mut socket = gateway.ws();
@@ -127,7 +127,7 @@ fn settings_of_the_machine_are_refused_from_afar() {
 }
 
 #[test]
-fn on_the_machine_itself_they_are_set_and_taken_over_or_a_restart_is_asked_for() {
+fn locally_they_are_applied_or_require_a_restart() {
     let gateway = Gateway::start();
     let before = gateway.call("tool::shell_exec", json!({ "argv": ["rm", "--version"] }));
     assert_eq!(before["code"], "forbidden", "{before}");

@@ -356,7 +356,7 @@ fn edits_replace_exactly_and_literally() {
 }
 
 #[test]
-fn edits_that_cannot_be_meant_are_refused() {
+fn ambiguous_edits_are_refused() {
     let c = Contract::new();
     c.gateway.write("e.txt", "a a a aXaXa");
     let edit = |old: &str| json!({ "path": "e.txt", "oldString": old, "newString": "x" });
@@ -654,7 +654,7 @@ fn every_parameter_is_checked_and_named() {
 }
 
 #[test]
-fn the_schemas_are_the_specs_tables() {
+fn the_schemas_match_the_spec() {
     let c = Contract::new();
     let table: [(&str, &[&str], &[&str]); 5] = [
         (READ, &["path"], &[]),

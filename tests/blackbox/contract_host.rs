@@ -226,7 +226,7 @@ fn keys_of(value: &Value) -> BTreeSet<&str> {
 type Row<'a> = (&'a str, &'a [&'a str], &'a [&'a str], Value, &'a str);
 
 #[test]
-fn the_schemas_are_the_texts_tables() {
+fn the_schemas_match_the_spec_text() {
     let c = Contract::with_config("tools.powershell.enabled = true\n");
     let command: [&[&str]; 2] = [&["cmd", "cwd", "timeout_seconds"], &["cmd"]];
     let table: [Row<'_>; 9] = [
@@ -434,7 +434,7 @@ fn parameters_of_the_wrong_kind_and_unknown_ones_are_refused() {
 }
 
 #[test]
-fn a_tool_that_is_switched_off_is_gone_from_every_list_and_comes_back() {
+fn a_disabled_tool_disappears_from_every_list_and_returns() {
     let c = Contract::new();
     c.put("workspace/a.txt", "text\n");
     c.put("cache/a.txt", "text\n");

@@ -159,7 +159,7 @@ pub fn gzip(body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_schemas_are_the_specs_tables() {
+fn the_schemas_match_the_spec() {
     let web = Web::new("", |_| Reply::text("x"));
     let table: [(&str, &[&str], &str); 4] = [
         (WEB_FETCH, &["maxSize", "url"], "url"),
@@ -224,7 +224,7 @@ fn the_schemas_are_the_specs_tables() {
 }
 
 #[test]
-fn switches_take_the_tools_out_and_put_them_back_at_once() {
+fn switches_disable_and_enable_tools_at_once() {
     let web = Web::new("", |_| Reply::text("x"));
     let gateway = &web.gateway;
     let switches: [(&str, &[&str]); 3] = [
@@ -478,7 +478,7 @@ fn web_fetch_reads_every_encoding_and_bounds_it() {
 }
 
 #[test]
-fn web_fetch_says_why_nothing_came() {
+fn web_fetch_explains_failures() {
     let web = Web::new("tools.web_fetch.timeout = 1", |heard| {
         match heard.target.as_str() {
             "/stall" => Reply::text("begun").stalls(),

@@ -138,7 +138,7 @@ fn the_number_of_results_has_a_default_and_a_cap() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused_by_name() {
+fn an_invalid_query_is_refused_by_name() {
     let web = search("");
     for (tool, parameter) in [(TOOL_SEARCH, "query"), (WEB_SEARCH, "q")] {
         for blank in ["", "   ", "\t\n"] {
@@ -176,7 +176,7 @@ fn what_cannot_be_searched_is_refused_by_name() {
 }
 
 #[test]
-fn a_wall_or_an_unknown_answer_is_an_error_and_no_empty_list() {
+fn a_bot_wall_or_unknown_page_is_an_error_not_an_empty_list() {
     let web = search("timeout = 1");
     let table: [(&str, &str, &[&str]); 9] = [
         (
@@ -218,7 +218,7 @@ fn a_wall_or_an_unknown_answer_is_an_error_and_no_empty_list() {
 }
 
 #[test]
-fn a_provider_on_a_private_network_needs_the_owners_word() {
+fn a_private_provider_needs_the_owners_permission() {
     let server = Origin::on([127, 0, 0, 1], searxng);
     let settings = format!(
         "tools.web_search.searxng_url = \"{}\"\n",

@@ -304,7 +304,7 @@ fn the_socket_has_a_method_for_each_action_and_for_heartbeats() {
 }
 
 #[test]
-fn the_command_line_does_it_all() {
+fn the_command_line_covers_every_action() {
     let gateway = gateway();
     let said = gateway.cli(&["cron", "list"]).ok().stdout;
     assert!(said.contains("no jobs"), "{said}");
@@ -485,7 +485,7 @@ fn shift_back(home: &Home, minutes: i64) {
 }
 
 #[test]
-fn time_away_is_made_up_for_as_each_job_says() {
+fn missed_runs_follow_each_jobs_policy() {
     let gateway = gateway();
     let mut ids = Vec::new();
     for (missed, window) in [
@@ -543,7 +543,7 @@ fn time_away_is_made_up_for_as_each_job_says() {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_a_run_leaves_one_run_that_goes_on() {
+fn a_run_interrupted_by_a_kill_resumes_once() {
     let gateway = gateway();
     let job = add(
         &gateway,

@@ -42,7 +42,7 @@ fn sets_nothing(table: &toml::Table) -> bool {
 }
 
 #[test]
-fn a_first_start_makes_a_private_home_and_says_where_everything_is() {
+fn a_first_start_creates_a_private_home_and_prints_its_paths() {
     let home = Home::new();
     let dir = home.path();
     assert!(!dir.exists());
@@ -159,7 +159,7 @@ fn a_second_daemon_refuses_and_names_the_first() {
 }
 
 #[test]
-fn the_network_is_refused_without_tls_unless_it_is_said_to_be_safe() {
+fn listening_on_the_network_needs_tls_or_an_explicit_override() {
     let home = Home::new();
     for listen in ["0.0.0.0:0", "[::]:0"] {
         let log = refused(&home, &["--listen", listen]);
@@ -181,7 +181,7 @@ fn the_network_is_refused_without_tls_unless_it_is_said_to_be_safe() {
 }
 
 #[test]
-fn tls_serves_every_face_and_lets_the_network_in() {
+fn tls_serves_every_interface_on_the_network() {
     let home = Home::new();
     let certificate = Certificate::new(home.outside("").as_path());
     let home = home.with_config(&certificate.config());
@@ -278,7 +278,7 @@ fn wrong_settings_are_refused_with_line_and_nearest_key() {
 }
 
 #[test]
-fn an_address_in_use_is_said() {
+fn an_address_in_use_is_reported() {
     let gateway = Gateway::start();
     let other = Home::new();
     let log = refused(&other, &["--listen", &gateway.addr.to_string()]);
@@ -359,7 +359,7 @@ fn settings_are_got_set_and_unset_in_the_file() {
 }
 
 #[test]
-fn changed_settings_hold_without_a_restart() {
+fn changed_settings_apply_without_a_restart() {
     let gateway = Gateway::start();
     let client = gateway.client("laptop");
     let read = || gateway.call_as(&client, "gsv__ReadFile", json!({}));
@@ -425,7 +425,7 @@ fn changed_settings_hold_without_a_restart() {
 }
 
 #[test]
-fn every_limit_that_needs_no_restart_holds_at_once() {
+fn every_live_limit_applies_at_once() {
     let gateway = Gateway::start();
     let set = |path: &str, value: Value| {
         let put = Request::new("PUT", "/api/config").json(&json!({ "path": path, "value": value }));
@@ -482,7 +482,7 @@ impl Drop for Bound {
 }
 
 #[test]
-fn a_signal_ends_it_also_when_nobody_reads_its_log_any_more() {
+fn a_signal_ends_it_even_if_its_log_is_not_read() {
     let home = Home::new();
     let mut command = up(&home);
     command
@@ -578,7 +578,7 @@ fn probes_and_the_description_answer() {
 }
 
 #[test]
-fn the_doctor_says_what_is_wrong() {
+fn the_doctor_reports_problems() {
     let home = Home::new();
     let ran = home.cli(&["doctor"]);
     assert_eq!(ran.code, Some(0), "before the first start: {ran:?}");
@@ -606,7 +606,7 @@ fn the_doctor_says_what_is_wrong() {
 }
 
 #[test]
-fn without_a_gateway_commands_say_how_to_start_one() {
+fn without_a_gateway_commands_explain_how_to_start_one() {
     let home = Home::new();
     let ran = home.cli(&["call", "gsv__ReadFile"]);
     assert_eq!(

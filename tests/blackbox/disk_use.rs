@@ -91,7 +91,7 @@ fn a_flood_of_refusals_is_counted_and_costs_little_disk() {
 }
 
 #[test]
-fn a_workspace_holds_so_many_bytes_and_files_whoever_writes() {
+fn a_workspace_quota_applies_to_every_writer() {
     let gateway = Gateway::with_config("[limits]\nworkspace_bytes = 10000\nworkspace_files = 4\n");
     let client = gateway.client("laptop");
     let refused = |said: Value, limit: &str| {
@@ -190,7 +190,7 @@ fn parallel_writers_stay_within_the_quota() {
 }
 
 #[test]
-fn a_caller_writes_so_much_an_hour_by_whatever_tool() {
+fn an_hourly_write_limit_applies_across_tools() {
     let gateway = Gateway::with_config("limits.write_bytes_per_hour = 20000\n");
     let (busy, other) = (gateway.client("busy"), gateway.client("other"));
     let said = gateway.call_as(&busy, WRITE, file("a.md", 15_000)).json();
@@ -224,7 +224,7 @@ fn a_caller_writes_so_much_an_hour_by_whatever_tool() {
 }
 
 #[test]
-fn a_caller_has_so_many_jobs() {
+fn a_caller_has_a_job_limit() {
     let gateway = Gateway::with_config("cron.max_jobs_per_caller = 2\n");
     let client = gateway.client("laptop");
     let add = |token: &str| {

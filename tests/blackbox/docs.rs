@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::arguments::EVERYTHING;
 use crate::harness::{BINARY, Gateway, run};
-use crate::nodes::stage::Machine;
+use crate::nodes::fixture::Machine;
 
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -45,7 +45,7 @@ fn the_openapi_document_is_the_one_that_is_served() {
 }
 
 #[test]
-fn the_tool_reference_is_the_one_the_tools_give() {
+fn the_tool_reference_matches_the_tools() {
     let gateway = Gateway::with_config(EVERYTHING);
     let _node = Machine::lend(&gateway, "laptop");
     let printed = gateway.cli(&["tools", "--markdown"]);
@@ -95,7 +95,7 @@ fn every_command_of_the_readme_works() {
 }
 
 #[test]
-fn every_local_link_of_the_readme_leads_somewhere() {
+fn every_local_link_of_the_readme_resolves() {
     let page = std::fs::read_to_string(top().join("README.md")).expect("the README");
     let targets: Vec<&str> = page
         .split("](")

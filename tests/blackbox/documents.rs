@@ -238,7 +238,7 @@ fn a_web_page_is_searched_as_it_is_read_and_paged_as_it_is_written() {
 }
 
 #[test]
-fn a_document_without_text_says_why_and_how_to_get_it() {
+fn a_document_without_text_explains_why() {
     let gateway = Gateway::start();
     let mut locked = pdf(&["secret"]);
     locked.extend(b"trailer << /Root 1 0 R /Encrypt 9 0 R >>");

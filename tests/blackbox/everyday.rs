@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Home, eventually};
 use crate::http::Request;
-use crate::nodes::stage::tools_of;
+use crate::nodes::fixture::tools_of;
 use table::{GIT, ROWS, Row};
 
 /// Where programs are looked for, in the product and here.

@@ -39,7 +39,7 @@ fn completed(gateway: &Gateway, message: &str) -> Response {
 }
 
 #[test]
-fn a_providers_refusal_has_its_own_status_and_word() {
+fn a_provider_refusal_has_its_own_status_and_code() {
     let gateway = scripted(SCRIPT, "");
     for (message, status, code, failure) in [
         ("limited", 429, "rate_limited", "provider_rate_limited"),
@@ -66,7 +66,7 @@ fn a_providers_refusal_has_its_own_status_and_word() {
 }
 
 #[test]
-fn openais_clients_read_what_the_provider_said() {
+fn openai_clients_get_the_providers_message() {
     let gateway = scripted(SCRIPT, "");
     for (message, status, kind, code) in [
         ("limited", 429, "rate_limit_error", "rate_limit_exceeded"),
@@ -107,7 +107,7 @@ fn openais_clients_read_what_the_provider_said() {
 }
 
 #[test]
-fn the_command_line_says_when_to_ask_again() {
+fn the_command_line_shows_retry_after() {
     let gateway = scripted(SCRIPT, "");
     let ran = gateway.cli(&["chat", "limited"]);
     assert_ne!(ran.code, Some(0), "{ran:?}");

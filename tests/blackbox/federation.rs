@@ -6,6 +6,7 @@ mod everyday;
 mod hostile;
 mod inspector;
 mod moved;
+mod notifications;
 mod openapi;
 mod pass;
 mod pins;
@@ -14,9 +15,8 @@ mod progress;
 mod python;
 mod questions;
 mod schemas;
-mod surfaces;
 mod taint;
-mod told;
+mod tool_lists;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

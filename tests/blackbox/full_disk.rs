@@ -188,7 +188,7 @@ fn check(disk: &SmallDisk, full_code: &[&str]) {
 }
 
 #[test]
-fn a_full_disk_is_said_and_survived() {
+fn a_full_disk_is_reported_and_survived() {
     let disk = SmallDisk::new();
     match disk.kind {
         Kind::Tmpfs { .. } => check(&disk, &["storage_full"]),
@@ -197,7 +197,7 @@ fn a_full_disk_is_said_and_survived() {
 }
 
 #[test]
-fn files_that_may_not_grow_are_said_and_survived() {
+fn a_file_size_limit_is_reported_and_survived() {
     check(
         &SmallDisk::file_size(),
         &["storage_full", "failed", "unavailable"],

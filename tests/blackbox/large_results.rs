@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::harness::Gateway;
 use crate::mcp::{self, Era};
-use crate::nodes::stage::Machine;
+use crate::nodes::fixture::Machine;
 
 #[test]
-fn the_way_to_the_whole_comes_first_on_every_interface() {
+fn the_link_to_the_full_result_comes_first_on_every_interface() {
     let gateway = Gateway::with_config("[limits]\nresult_bytes = 20000\n");
     let lines: String = (0..5_000).map(|n| format!("entry {n}\n")).collect();
     gateway.write("long.txt", &lines);
@@ -65,7 +65,7 @@ fn a_long_list_is_stored_as_json_whose_lines_can_be_read() {
 }
 
 #[test]
-fn a_listing_that_is_cut_says_how_many_there_are() {
+fn a_truncated_listing_has_the_total_count() {
     let gateway = Gateway::with_config("[tools.file_list]\nmax_entries = 10\n");
     let made = gateway.call("bash", json!({ "cmd": "mkdir -p a/b && touch a/b/$(seq 30 | sed 's/^/f/' | paste -sd' ' | sed 's/ / a\\/b\\//g')" }));
     assert_eq!(made["result"]["exit_code"], 0, "{made}");

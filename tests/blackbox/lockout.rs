@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::harness::Gateway;
 use crate::http::{Connection, PATIENCE, Request};
+use crate::nodes::fixture::{Machine, descriptors};
 use crate::nodes::player::{Player, greeting};
-use crate::nodes::stage::{Machine, descriptors};
 use crate::socket::{Socket, hello};
 
 /// How many wrong tokens, login codes and node codes come while the owner logs in.
@@ -121,7 +121,7 @@ fn log_in_every_way(gateway: &Gateway, number: usize) {
 }
 
 #[test]
-fn wrong_codes_are_told_to_wait_and_the_right_one_works_at_once() {
+fn wrong_codes_are_throttled_and_the_right_one_works_at_once() {
     let gateway = Gateway::with_config(FEW_FAILURES);
     let right = [
         login(&login_code(&gateway)),
@@ -207,7 +207,7 @@ fn silent_sockets_and_connections_block_nobody() {
 }
 
 #[test]
-fn the_newest_silent_connection_is_still_heard() {
+fn the_newest_silent_connection_is_still_served() {
     let gateway = Gateway::start();
     let mut streams: Vec<TcpStream> = (0..300).map(|_| silent(gateway.addr, "")).collect();
     let mut last = streams.pop().expect("a connection");
@@ -241,7 +241,7 @@ fn forwarded(gateway: &Gateway, headers: &[(&str, &str)]) -> Vec<u16> {
 }
 
 #[test]
-fn only_a_trusted_proxy_says_whose_request_it_is() {
+fn only_a_trusted_proxy_names_the_client_address() {
     const XFF: &str = "X-Forwarded-For";
     let spoofed = [
         (XFF, "203.0.113.1"),

@@ -145,23 +145,23 @@ fn check_changes(sdk: &str, era: &str, transport: &str) {
 }
 
 #[test]
-fn the_current_client_is_told_of_changes_over_http() {
+fn the_current_client_is_notified_of_changes_over_http() {
     check_changes("v2", "2026-07-28", "http");
     check_changes("v2", "2025-11-25", "http");
 }
 
 #[test]
-fn the_earlier_client_is_told_of_changes_over_http() {
+fn the_earlier_client_is_notified_of_changes_over_http() {
     check_changes("v1", "2025-11-25", "http");
 }
 
 #[test]
-fn the_current_client_is_told_of_changes_over_standard_streams() {
+fn the_current_client_is_notified_of_changes_over_stdio() {
     check_changes("v2", "2026-07-28", "stdio");
     check_changes("v2", "2025-11-25", "stdio");
 }
 
 #[test]
-fn the_earlier_client_is_told_of_changes_over_standard_streams() {
+fn the_earlier_client_is_notified_of_changes_over_stdio() {
     check_changes("v1", "2025-11-25", "stdio");
 }

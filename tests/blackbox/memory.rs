@@ -80,7 +80,7 @@ fn found(gateway: &Gateway, query: &str, more: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_was_said_is_found_through_resets_archives_and_restarts() {
+fn messages_are_found_through_resets_archives_and_restarts() {
     let gateway = scripted(SCRIPT, HELPER);
     say(&gateway, &gateway.owner, "main", "what is a samovar?");
     say(
@@ -148,7 +148,7 @@ fn memory_files_are_found_as_they_are_now() {
 }
 
 #[test]
-fn an_agent_looks_through_its_own_memory_and_is_shown_it_as_data() {
+fn an_agent_searches_only_its_own_memory_and_gets_it_as_data() {
     let gateway = scripted(SCRIPT, HELPER);
     say(
         &gateway,
@@ -190,7 +190,7 @@ fn an_agent_looks_through_its_own_memory_and_is_shown_it_as_data() {
 }
 
 #[test]
-fn a_client_finds_only_what_was_said_to_it() {
+fn a_client_finds_only_messages_of_its_own_sessions() {
     let gateway = scripted(SCRIPT, HELPER);
     gateway.write("MEMORY.md", "samovar, privately\n");
     say(&gateway, &gateway.owner, "main", "a samovar of the owner");
@@ -218,7 +218,7 @@ fn a_client_finds_only_what_was_said_to_it() {
 }
 
 #[test]
-fn no_question_breaks_the_search() {
+fn no_query_breaks_the_search() {
     let gateway = scripted(SCRIPT, "");
     say(&gateway, &gateway.owner, "main", "samovar");
     for odd in [
@@ -265,7 +265,7 @@ fn no_question_breaks_the_search() {
 }
 
 #[test]
-fn what_a_crash_kept_out_of_memory_is_read_after_the_start() {
+fn messages_a_crash_left_unindexed_are_indexed_at_start() {
     let gateway = scripted(SCRIPT, "");
     say(
         &gateway,
@@ -290,7 +290,7 @@ tools = ["gsv__WriteFile"]
 "#;
 
 #[test]
-fn what_a_sub_agent_waits_for_is_shown_in_the_chat_that_asked_for_it() {
+fn a_sub_agents_approval_appears_in_the_requesting_chat() {
     let gateway = scripted(SCRIPT, ASK);
     let body = json!({ "message": "delegate", "runId": "r1" });
     let mut events = Events::chat(&gateway, &gateway.owner, &body);

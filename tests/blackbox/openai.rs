@@ -109,7 +109,7 @@ fn an_answer_comes_whole_and_leaves_no_session_behind() {
 }
 
 #[test]
-fn an_answer_comes_in_pieces() {
+fn an_answer_is_streamed() {
     let gateway = scripted(SCRIPT, "");
     let seen = client(&gateway, "stream", "");
     let pieces = |case: &str| seen[case]["all"].as_array().expect("pieces").clone();
@@ -135,7 +135,7 @@ fn an_answer_comes_in_pieces() {
 }
 
 #[test]
-fn pieces_that_came_too_fast_are_told_at_the_end() {
+fn merged_deltas_are_complete_at_the_end() {
     let (script, whole) = torrent();
     let gateway = scripted(&script, "");
     let body = json!({ "model": "main", "stream": true, "messages": [{ "role": "user", "content": "go" }] });
@@ -184,7 +184,7 @@ fn what_a_crash_left_of_a_request_is_removed_once_it_is_done() {
 }
 
 #[test]
-fn a_named_session_hears_the_last_message_only() {
+fn a_named_session_receives_only_the_last_message() {
     let gateway = scripted(SCRIPT, "");
     let seen = client(&gateway, "durable", "work");
     for how in ["header", "metadata", "user"] {
@@ -317,7 +317,7 @@ fn a_full_queue_is_a_rate_limit() {
 }
 
 #[test]
-fn tokens_that_do_not_talk_are_refused_in_the_clients_words() {
+fn tokens_without_chat_rights_are_refused_in_the_clients_format() {
     let gateway = scripted(SCRIPT, "");
     let body = json!({ "model": "main", "messages": [{ "role": "user", "content": "hello" }] });
     for role in ["read-only", "node"] {
@@ -342,7 +342,7 @@ fn tokens_that_do_not_talk_are_refused_in_the_clients_words() {
 }
 
 #[test]
-fn the_clients_own_reader_puts_the_pieces_together() {
+fn the_clients_own_parser_assembles_the_stream() {
     let gateway = scripted(SCRIPT, "");
     let seen = client(&gateway, "helper", "");
     let choice = &seen["whole"]["choices"][0];
@@ -356,7 +356,7 @@ fn the_clients_own_reader_puts_the_pieces_together() {
 }
 
 #[test]
-fn who_hangs_up_stops_the_model_and_leaves_nothing_behind() {
+fn a_disconnected_client_stops_the_model_and_leaves_nothing() {
     let gateway = scripted(SCRIPT, "");
     let seen = client(&gateway, "abort", "");
     assert_eq!(seen["heard"], "one", "{seen}");

@@ -9,7 +9,7 @@ use manyhands_platforms::slack::{APP_TOKEN, BOT_TOKEN, Slack};
 use serde_json::{Value, json};
 
 use self::book::{Book, result_of};
-use crate::chats::scene::{Scene, threads};
+use crate::chats::fixture::{Scene, threads};
 use crate::harness::{Gateway, eventually};
 use crate::http::Request;
 use crate::nodes::player::Player;
@@ -196,7 +196,7 @@ fn at(result: &Value, pointer: &str) -> String {
 }
 
 #[test]
-fn every_answer_is_what_the_document_says() {
+fn every_response_matches_the_document() {
     let mut full = Full::start();
     let owner = full.scene.gateway.owner.clone();
     let state = full.scene.gateway.home.path().join("host/state");
@@ -365,7 +365,7 @@ fn every_answer_is_what_the_document_says() {
 }
 
 #[test]
-fn what_is_told_of_chats_on_platforms_is_what_the_document_says() {
+fn responses_about_chats_match_the_document() {
     let mut full = Full::start();
     full.slack.poison("D0EVE", "channel_not_found");
     for (chat, who) in [("D0EVE", "U0EVE"), ("D0ADA", "U0ADA"), ("D0BOB", "U0BOB")] {
@@ -399,7 +399,7 @@ fn what_is_told_of_chats_on_platforms_is_what_the_document_says() {
 }
 
 #[test]
-fn what_is_told_of_logins_is_what_the_document_says() {
+fn responses_about_logins_match_the_document() {
     let provider = Provider::start();
     let gateway = provider.gateway("");
     let mut book = Book::of(&gateway);
@@ -416,7 +416,7 @@ fn what_is_told_of_logins_is_what_the_document_says() {
 }
 
 #[test]
-fn an_answer_that_the_document_does_not_describe_is_seen() {
+fn an_undocumented_response_is_detected() {
     let gateway = Gateway::start();
     let book = Book::of(&gateway);
     let good = gateway.get("/api/tokens").json();

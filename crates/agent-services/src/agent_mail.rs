@@ -105,7 +105,7 @@ impl AgentMailer {
         })?;
         // The message is already on disk, so a failed delivery is not the sender's error;
         // `go_round` delivers it later.
-        if let Err(error) = self.carry(&message.recipient).await {
+        if let Err(error) = self.deliver(&message.recipient).await {
             tracing::warn!(event = "agent_message_delayed", agent = %message.recipient, %error, "failed to deliver an agent message; it stays queued");
         }
         Ok(())
@@ -114,7 +114,7 @@ impl AgentMailer {
     /// Delivers queued messages into an agent's main session while it has room. A message counts as
     /// read when its turn is on disk; the run id comes from the message, so delivering it twice
     /// starts one turn.
-    async fn carry(&self, agent: &AgentId) -> Result<(), ToolError> {
+    async fn deliver(&self, agent: &AgentId) -> Result<(), ToolError> {
         let Some(minds) = self.minds.get() else {
             return Ok(());
         };
@@ -173,7 +173,7 @@ impl AgentMailer {
         let mut agents = self.everybody();
         loop {
             for agent in agents {
-                if let Err(error) = self.carry(&agent).await {
+                if let Err(error) = self.deliver(&agent).await {
                     tracing::warn!(event = "agent_messages_delayed", %agent, %error, "failed to deliver agent messages; they stay queued");
                 }
             }

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_day_is_the_users_own() {
+    fn days_follow_the_users_time_zone() {
         // 2026-11-15 23:30 UTC is the next day in Berlin.
         let at = 1_794_785_400_000;
         let utc = local_time(at, Some("UTC"));

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_cut_at_its_headings_and_when_it_grows_long() {
+    fn a_file_is_split_at_headings_and_when_it_is_long() {
         let file = ObjectMeta {
             location: Key::from("agents/main/MEMORY.md"),
             last_modified: Default::default(),

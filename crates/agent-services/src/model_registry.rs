@@ -40,7 +40,8 @@ impl ModelRegistry {
             let usage = &row.usage;
             let tokens = count(usage.input_tokens).saturating_add(count(usage.output_tokens));
             let micros = count(usage.cost_micros);
-            let (_, payer) = spawned_agents.place(&row.agent);
+            // What a spawned agent spends counts for the configured agent at its root.
+            let (_, payer) = spawned_agents.position(&row.agent);
             budget.remember(Scope::Agent, payer.as_str(), micros, tokens);
             budget.remember(Scope::Day, "", micros, tokens);
         }

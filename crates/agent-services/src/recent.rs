@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_message_is_one_for_an_hour_and_another_after_a_failure() {
+    fn a_repeated_message_is_sent_once_an_hour_unless_it_failed() {
         let recent = RecentMessages::default();
         let at = |minutes: i64| Timestamp(1_770_800_000_000 + minutes * 60_000);
         let (first, again) = recent.key("a", at(0));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_remembered() {
+    fn the_number_of_remembered_messages_is_bounded() {
         let recent = RecentMessages::default();
         for n in 0..(MOST as i64 + 10) {
             recent.key(&n.to_string(), Timestamp(n));

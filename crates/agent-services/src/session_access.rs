@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_has_the_sessions_under_its_name_and_no_others() {
+    fn a_client_can_use_only_the_sessions_under_its_name() {
         let of = |role: Role, name: &str| {
             let credential = Credential {
                 id: "0192f0c1-2345-7890-abcd-ef0123456789".parse().unwrap(),

@@ -29,7 +29,7 @@ pub struct ResolvedSkill {
 
 /// Returns every skill of an agent, by name. Its own take precedence over global ones of the same
 /// name.
-pub async fn look(
+pub async fn resolve_all(
     workspace: &Workspace,
     agent: &AgentId,
     said: &Skills,
@@ -126,7 +126,7 @@ pub async fn eligible(
     said: &Skills,
     nodes: &[NodeCapabilities],
 ) -> Vec<SkillNote> {
-    let all = look(workspace, agent, said, nodes).await;
+    let all = resolve_all(workspace, agent, said, nodes).await;
     let usable = all.into_iter().filter(|seen| seen.status.eligible);
     let note = |seen: ResolvedSkill| SkillNote {
         name: seen.status.name,

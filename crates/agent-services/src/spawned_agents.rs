@@ -140,7 +140,7 @@ impl SpawnedAgents {
     }
 
     /// The depth of an agent and its configured ancestor.
-    pub fn place(&self, id: &AgentId) -> (u32, AgentId) {
+    pub fn position(&self, id: &AgentId) -> (u32, AgentId) {
         let of = |child: &Child| (child.depth, child.root.clone());
         self.with(|known| known.get(id).map_or_else(|| (0, id.clone()), of))
     }
@@ -155,12 +155,12 @@ impl SpawnedAgents {
 
     /// Held from counting the children to adding one, so that two calls cannot exceed the limit
     /// together.
-    pub async fn making(&self) -> MutexGuard<'_, ()> {
+    pub async fn lock_creation(&self) -> MutexGuard<'_, ()> {
         self.making.lock().await
     }
 
     /// How many children of an agent are working or were active within the last day.
-    pub async fn living(&self, minds: &Minds, parent: &AgentId, now: Timestamp) -> usize {
+    pub async fn active_children(&self, minds: &Minds, parent: &AgentId, now: Timestamp) -> usize {
         let own = |child: &&Child| child.parent == *parent;
         let children: Vec<Child> = self.with(|known| known.values().filter(own).cloned().collect());
         let mut living = 0;
@@ -178,7 +178,7 @@ impl SpawnedAgents {
     /// Archives spawned agents that are idle since `before` and have no children: their sessions
     /// and records. Their workspaces stay. Returns how many.
     pub async fn sweep(&self, minds: &Minds, before: Timestamp) -> Result<usize, ToolError> {
-        let _making = self.making().await;
+        let _making = self.lock_creation().await;
         let old: Vec<Child> = self.with(|known| {
             let parent = |id: &AgentId| known.values().any(|child| child.parent == *id);
             let old = known.values().filter(|child| child.created < before);

@@ -11,7 +11,7 @@ use manyhands_store::{SessionRecord, StoreError, archive_folder};
 use serde_json::json;
 
 use crate::conversation::ConversationMessage;
-use crate::minds::MindsInner;
+use crate::runtime::MindsInner;
 
 /// Archives messages and returns the archive's path. The path follows from the range of messages, so that archiving the
 /// same range again after a crash overwrites the same file.

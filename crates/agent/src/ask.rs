@@ -10,9 +10,9 @@ use crate::event::{ChatEvent, TurnEvent};
 use crate::input::Input;
 use crate::key::SessionKey;
 use crate::listener::{ChatListener, Lagged, Subscription};
-use crate::minds::{Minds, MindsInner};
 use crate::origin::Origin;
 use crate::outcome::{ended, taint_of};
+use crate::runtime::{Minds, MindsInner};
 use crate::send::InputReceipt;
 use crate::wait_graph::WaitGuard;
 
@@ -64,7 +64,7 @@ impl Minds {
     }
 
     /// Whether a session has a turn with this run id.
-    pub async fn knows_run(&self, key: &SessionKey, run_id: &str) -> Result<bool, ToolError> {
+    pub async fn has_run(&self, key: &SessionKey, run_id: &str) -> Result<bool, ToolError> {
         let found = self.inner.sessions.run(key.as_str(), run_id).await;
         found.map(|turn| turn.is_some()).map_err(ToolError::from)
     }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_touched_is_used_again() {
+    fn a_cached_conversation_is_used_only_if_unchanged() {
         let cache = ConversationCache::default();
         cache.put(&session("a", 70), long(70, "x"));
         assert!(cache.take(&session("b", 70)).is_none());
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_bounded_and_short_ones_are_not() {
+    fn the_cache_is_bounded_and_skips_short_conversations() {
         let cache = ConversationCache::default();
         cache.put(&session("short", 3), long(3, "x"));
         assert!(cache.take(&session("short", 3)).is_none());

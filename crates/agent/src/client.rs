@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_the_client_join_those_of_the_agent_under_the_ids_of_the_model() {
+    fn client_results_are_merged_with_agent_results_by_call_id() {
         let (own, theirs) = (call("a", "own"), call("b", "theirs"));
         let mixed = Handover {
             messages: vec![

@@ -11,7 +11,7 @@ use crate::compaction::size_of;
 use crate::env::ApprovalReply;
 use crate::input::Input;
 use crate::key::SessionKey;
-use crate::minds::Minds;
+use crate::runtime::Minds;
 use crate::settings::SessionSettings;
 
 /// Similarity from which an unknown word is taken for a typo of a command.
@@ -186,7 +186,7 @@ fn directives(text: &str) -> Result<(Directives, &str), ToolError> {
 impl Minds {
     /// Parses a text that `caller` wrote in a session. A command has been run when this returns; a message is still to be
     /// sent.
-    pub async fn hear(
+    pub async fn parse_message(
         &self,
         key: &SessionKey,
         text: &str,
@@ -600,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_word_names_its_nearest() {
+    fn an_unknown_command_suggests_the_nearest() {
         for (word, nearest) in [
             ("stpo", "/stop"),
             ("models", "/model"),

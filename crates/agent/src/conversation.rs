@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_waits_is_shown_with_its_result_and_not_before() {
+    fn a_pending_call_is_shown_only_with_its_result() {
         let mut said = Conversation::default();
         let steps = [
             ("a", Message::user("from a")),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn how_calls_went_is_kept_beside_what_they_gave() {
+    fn the_outcome_of_a_call_is_stored_beside_its_result() {
         let result = ToolResult {
             id: "1".to_owned(),
             name: "look".to_owned(),

@@ -10,7 +10,7 @@ use crate::archive;
 use crate::event::TurnEvent;
 use crate::failure::{Failure, FailureKind};
 use crate::key::SessionKey;
-use crate::minds::{Minds, no_session};
+use crate::runtime::{Minds, no_session};
 use crate::slots::SessionHold;
 
 /// A session that is about to be deleted: nothing is running or queued in it, and no turn starts while this exists.
@@ -39,12 +39,12 @@ impl Minds {
     /// learns why there is none.
     pub async fn close(&self, key: &SessionKey) -> Result<ClosedSession, ToolError> {
         self.get(key).await?;
-        let hold = self.inner.take_over(key.as_str()).await;
+        let hold = self.inner.stop_and_hold(key.as_str()).await;
         self.get(key).await?; // somebody else may have deleted it meanwhile
         let why = Failure::new(FailureKind::Forbidden, "the conversation was deleted");
         let runs = self.inner.end_open(key.as_str(), &why).await;
         for run in runs? {
-            self.tell(key, &run, TurnEvent::Error(why.clone()));
+            self.publish_event(key, &run, TurnEvent::Error(why.clone()));
         }
         Ok(ClosedSession {
             minds: self.clone(),
@@ -101,7 +101,7 @@ impl ClosedSession {
                 }
             }
         }
-        self.minds.tell(key, "", TurnEvent::Deleted);
+        self.minds.publish_event(key, "", TurnEvent::Deleted);
         Ok(DeletedSession {
             id: deleted.id,
             messages: deleted.messages,

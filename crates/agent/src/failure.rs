@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_has_the_code_and_the_hint_apart() {
+    fn a_refusal_separates_code_and_hint() {
         let failure = Failure {
             retry_after: Some(Duration::from_secs(7)),
             ..Failure::new(FailureKind::ProviderRateLimited, "slow down\nhint: wait")

@@ -6,8 +6,8 @@ use manyhands_llm::{Message, ToolCall};
 use crate::client::{ClientTool, Handover};
 use crate::conversation::{Conversation, calls};
 use crate::key::SessionKey;
-use crate::minds::Minds;
 use crate::progress::TurnProgress;
+use crate::runtime::Minds;
 
 impl Minds {
     /// The handover of a turn; `None` if it ended with an answer.

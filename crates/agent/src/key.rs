@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn who_writes_where_decides_the_session() {
+    fn sender_and_chat_determine_the_session() {
         use DmScope::{Main, PerAccountChannelPeer, PerChannelPeer, PerPeer};
         let agent: AgentId = "a".parse().unwrap();
         let dm = |channel, account, id| Correspondent {
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_and_stay_apart() {
+    fn long_names_are_shortened_and_stay_distinct() {
         let (agent, none) = (AgentId::main(), BTreeMap::new());
         let how = Addressing {
             scope: DmScope::PerAccountChannelPeer,

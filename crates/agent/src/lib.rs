@@ -4,7 +4,7 @@
 //! - a turn is a state machine on disk: every reply and every call is stored before the next step, so that a turn resumes
 //!   after a crash and no tool call runs twice
 //!
-//! The modules form layers. At the bottom is plain data (keys, inputs, events, plans, call outputs); on it `minds` holds
+//! The modules form layers. At the bottom is plain data (keys, inputs, events, plans, call outputs); on it `runtime` holds
 //! the shared state; `slots` gives exclusive access to sessions; `turn` runs one turn; `worker` runs the queue of a
 //! session; above are the operations on sessions (`ask`, `commands`, `delete`, `rewind`, ...). Each extends [`Minds`] with
 //! its own methods and uses only modules below it.
@@ -48,7 +48,6 @@ mod input;
 mod key;
 mod listener;
 mod memory;
-mod minds;
 mod origin;
 mod outcome;
 mod pictures;
@@ -60,6 +59,7 @@ mod reset;
 mod retention;
 mod rewind;
 mod running;
+mod runtime;
 mod send;
 mod sessions;
 mod settings;
@@ -69,6 +69,8 @@ mod slots;
 mod subtask;
 pub mod template;
 mod temporary;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod toolset;
@@ -90,7 +92,6 @@ pub use input::Input;
 pub use key::{Addressing, Correspondent, InvalidKey, SessionKey};
 pub use listener::{ChatListener, Lagged, Subscription};
 pub use memory::{MAX_QUESTION, MemoryHit, MemoryResults, TOOL as MEMORY_TOOL};
-pub use minds::{MindParts, Minds};
 pub use origin::Origin;
 pub use outcome::ended;
 pub use pictures::{Picture, PictureRef};
@@ -99,6 +100,7 @@ pub use planning::PlanTask;
 pub use reset::SessionReset;
 pub use rewind::Rewound;
 pub use running::{RunningCall, RunningDone, RunningTurn, TextTail};
+pub use runtime::{MindParts, Minds};
 pub use send::{InputReceipt, QueuedInput};
 pub use sessions::Compacted;
 pub use settings::{AgentSettings, ResetPolicy, SessionSettings, TurnLimits};

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_hears_only_what_it_listens_to() {
+    async fn a_listener_receives_only_its_subscription() {
         let subscribers = Subscribers::default();
         let mut one = subscribers.listen(Subscription::Session(&key("a")));
         let mut ada = subscribers.listen(Subscription::Group("client:ada:"));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_reader_is_told_that_it_missed_something_and_nobody_else_is() {
+    async fn only_a_slow_listener_is_notified_of_missed_events() {
         let subscribers = Subscribers::default();
         let mut slow = subscribers.listen(Subscription::Session(&key("a")));
         let mut other = subscribers.listen(Subscription::Session(&key("b")));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_for_those_who_left() {
+    fn nothing_is_queued_for_dropped_listeners() {
         let subscribers = Subscribers::default();
         let first = subscribers.listen(Subscription::Session(&key("a")));
         let second = subscribers.listen(Subscription::Session(&key("a")));

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fence;
 use crate::key::SessionKey;
-use crate::minds::{Minds, MindsInner};
+use crate::runtime::{Minds, MindsInner};
 use crate::temporary::is_passing;
 use crate::transcript::as_text;
 
@@ -129,7 +129,7 @@ impl Minds {
             return Ok(());
         }
         // On failure everything goes back to the list, so that the next search tries again; indexing twice is harmless.
-        let taken = self.inner.take_in_unread(&memory, &unread).await;
+        let taken = self.inner.index_unread(&memory, &unread).await;
         taken.map_err(|error| {
             memory.put_back(unread);
             ToolError::from(error)
@@ -147,7 +147,7 @@ impl Minds {
                 break;
             }
             for one in &behind {
-                inner.take_in_session(&memory, one).await?;
+                inner.index_session(&memory, one).await?;
             }
             // Released between steps, so that a search or a deletion need not wait for the whole backlog.
             drop(reading);
@@ -155,7 +155,7 @@ impl Minds {
         }
         for key in inner.unread_archives(&memory).await? {
             let _reading = memory.reading().await;
-            inner.take_in_archive(&memory, &key).await?;
+            inner.index_archive(&memory, &key).await?;
         }
         memory.now_whole();
         Ok(())
@@ -167,24 +167,20 @@ impl Minds {
     }
 
     /// Waits until a message is stored that is not indexed yet.
-    pub async fn said_something(&self) {
+    pub async fn unindexed(&self) {
         self.inner.sessions.memory().changed().await;
     }
 }
 
 impl MindsInner {
-    async fn take_in_unread(
-        &self,
-        memory: &Memory,
-        unread: &PendingIndex,
-    ) -> Result<(), StoreError> {
+    async fn index_unread(&self, memory: &Memory, unread: &PendingIndex) -> Result<(), StoreError> {
         for key in &unread.sessions {
             for one in memory.behind(Some(key), 1).await? {
-                self.take_in_session(memory, &one).await?;
+                self.index_session(memory, &one).await?;
             }
         }
         for key in &unread.archives {
-            self.take_in_archive(memory, key).await?;
+            self.index_archive(memory, key).await?;
         }
         if !unread.all {
             return Ok(());
@@ -195,11 +191,11 @@ impl MindsInner {
                 break;
             }
             for one in &behind {
-                self.take_in_session(memory, one).await?;
+                self.index_session(memory, one).await?;
             }
         }
         for key in self.unread_archives(memory).await? {
-            self.take_in_archive(memory, &key).await?;
+            self.index_archive(memory, &key).await?;
         }
         Ok(())
     }
@@ -218,7 +214,7 @@ impl MindsInner {
         Ok(unread)
     }
 
-    async fn take_in_session(
+    async fn index_session(
         &self,
         memory: &Memory,
         behind: &UnindexedSession,
@@ -257,7 +253,7 @@ impl MindsInner {
     }
 
     /// Indexes an archive. An unreadable one is logged and skipped for good.
-    async fn take_in_archive(&self, memory: &Memory, key: &str) -> Result<(), StoreError> {
+    async fn index_archive(&self, memory: &Memory, key: &str) -> Result<(), StoreError> {
         let folder = key.rsplit_once('/').map_or(key, |(folder, _)| folder);
         if self.sessions.is_gone(folder).await? {
             return Ok(()); // its session was deleted, and the archive will be

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::TurnEvent;
 use crate::failure::{Failure, FailureKind};
-use crate::minds::{Minds, MindsInner};
 use crate::progress::TurnProgress;
+use crate::runtime::{Minds, MindsInner};
 use crate::usage::TurnUsage;
 
 /// The most merges to follow from one turn to the next.
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_before_still_read() {
+    fn older_records_can_still_be_read() {
         let usage = TurnUsage::default();
         let failed = turn(TurnState::Failed, r#"{"error":"no luck","usage":{}}"#);
         let failure = Failure::new(FailureKind::Other, "no luck");

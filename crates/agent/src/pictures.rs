@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::key::SessionKey;
-use crate::minds::Minds;
+use crate::runtime::Minds;
 
 /// A picture in a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_succeeds_advances_a_plan_and_what_fails_does_not() {
+    fn only_successful_calls_advance_a_plan() {
         let mut plan = TaskPlan::read(&json!(["a", "b"]), 9);
         let marks = |plan: &Option<TaskPlan>| plan.as_ref().unwrap().shown();
         assert!(marks(&plan).ends_with("[>] a\n[ ] b\n"));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_found_between_fences_and_words() {
+    fn json_is_extracted_from_fences_and_prose() {
         for text in [
             r#"{"a":1}"#,
             "```json\n{\"a\":1}\n```",

@@ -9,8 +9,8 @@ use manyhands_store::SessionChange;
 use serde_json::{Value, json};
 
 use crate::input::Input;
-use crate::minds::Minds;
 use crate::plan::{PLAN_TOOL, TaskPlan, json_in};
+use crate::runtime::Minds;
 use crate::toolset::{ToolScope, toolset};
 use crate::usage::usage_of;
 

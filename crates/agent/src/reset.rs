@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::archive;
 use crate::key::SessionKey;
-use crate::minds::{Minds, MindsInner, no_session};
+use crate::runtime::{Minds, MindsInner, no_session};
 use crate::settings::{ResetPolicy, SessionSettings};
 
 /// How often a reset is retried when messages arrive while it archives.
@@ -35,7 +35,7 @@ impl Minds {
     /// Archives the messages of a session and starts over with a new id. Stops the running turn.
     pub async fn reset(&self, key: &SessionKey) -> Result<SessionReset, ToolError> {
         self.get(key).await?;
-        let _hold = self.inner.take_over(key.as_str()).await;
+        let _hold = self.inner.stop_and_hold(key.as_str()).await;
         let session = self.get(key).await?;
         self.inner.reset(session).await.map(|(reset, _)| reset)
     }

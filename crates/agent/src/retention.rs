@@ -5,7 +5,7 @@ use manyhands_store::StoreError;
 
 use crate::archive;
 use crate::key::SessionKey;
-use crate::minds::Minds;
+use crate::runtime::Minds;
 
 /// Sessions retired in one pass.
 const PAGE: u32 = 100;

@@ -8,7 +8,7 @@ use crate::archive;
 use crate::conversation::{Conversation, ConversationMessage, calls, kind};
 use crate::fence;
 use crate::key::SessionKey;
-use crate::minds::{Minds, MindsInner};
+use crate::runtime::{Minds, MindsInner};
 
 /// Entries read at a time.
 const PAGE: u32 = 200;

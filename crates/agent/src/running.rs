@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_say_where_they_stand_in_units_of_browsers() {
+    fn chunk_offsets_count_utf16_code_units() {
         let mut running = RunningTurn::of("r");
         running.new_reply(3);
         let delta = |text: &str| TurnEvent::Delta(text.to_owned());
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_too_long_is_held_by_its_end() {
+    fn long_output_keeps_its_end() {
         let mut tail = TextTail::default();
         let all: String = (0..2_000).map(|n| format!("{n}\u{e9}")).collect();
         for piece in all.chars() {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_stand_where_they_stand() {
+    fn calls_keep_their_position_in_the_text() {
         let mut running = RunningTurn::of("r");
         let started = |id: &str| TurnEvent::ToolStarted {
             call_id: id.to_owned(),

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::input::Input;
 use crate::key::SessionKey;
-use crate::minds::{Minds, MindsInner};
 use crate::origin::Origin;
+use crate::runtime::{Minds, MindsInner};
 
 /// The most queued inputs that are listed.
 const MAX_LISTED: usize = 50;

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn without_front_matter_the_folder_and_the_first_paragraph_speak() {
+    fn without_front_matter_folder_and_first_paragraph_are_used() {
         let skill = parse("notes", "# Notes\n\nHow notes\nare kept.\n\nMore.");
         assert_eq!(
             (skill.name.as_str(), skill.description.as_str()),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_out() {
+    fn what_cannot_be_parsed_is_left_out() {
         let skill = parse("odd", "---\nname: [1\n---\nText.");
         assert_eq!(
             (skill.name.as_str(), skill.description.as_str()),

@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::key::SessionKey;
-use crate::minds::{Minds, MindsInner};
 use crate::running::RunningTurn;
+use crate::runtime::{Minds, MindsInner};
 use crate::slot::SessionSlot;
 
 /// How long a worker without an open turn may take to release its session.
@@ -22,7 +22,7 @@ pub(crate) struct SessionHold {
     inner: Arc<MindsInner>,
     key: String,
     /// Whether it replaced a worker, which may have left queued turns.
-    took_over: bool,
+    stopped_turn: bool,
     /// Fires when the user stops what is done meanwhile.
     pub(crate) stop: CancellationToken,
 }
@@ -31,7 +31,7 @@ impl Drop for SessionHold {
     fn drop(&mut self) {
         // Inputs that arrived while the session was held, or that the replaced worker left, have nobody else to start
         // them.
-        if self.inner.free(&self.key) || self.took_over {
+        if self.inner.free(&self.key) || self.stopped_turn {
             self.inner.wake(&self.key);
         }
     }
@@ -74,6 +74,7 @@ impl MindsInner {
     pub(crate) fn hold(self: &Arc<Self>, key: &str) -> Option<SessionHold> {
         let stop = CancellationToken::new();
         let mut slots = self.slots();
+        // A running turn or another holder.
         if slots.contains_key(key) {
             return None;
         }
@@ -85,13 +86,13 @@ impl MindsInner {
         Some(SessionHold {
             inner: self.clone(),
             key: key.to_owned(),
-            took_over: false,
+            stopped_turn: false,
             stop,
         })
     }
 
     /// Stops the running turn of a session and holds the session.
-    pub(crate) async fn take_over(self: &Arc<Self>, key: &str) -> SessionHold {
+    pub(crate) async fn stop_and_hold(self: &Arc<Self>, key: &str) -> SessionHold {
         loop {
             let freed = {
                 let mut slots = self.slots();
@@ -107,7 +108,7 @@ impl MindsInner {
                 None => {
                     // Another holder may have been faster between the two locks; then wait again.
                     if let Some(mut hold) = self.hold(key) {
-                        hold.took_over = true;
+                        hold.stopped_turn = true;
                         return hold;
                     }
                 }
@@ -127,6 +128,7 @@ impl MindsInner {
     pub(crate) fn arrived(&self, key: &str) -> OwnedNotified {
         let slots = self.slots();
         let arrived = slots.get(key).map(|slot| slot.arrived.clone());
+        // Without a slot this never resolves: nobody works on the session.
         arrived.unwrap_or_default().notified_owned()
     }
 

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::input::Input;
 use crate::key::SessionKey;
-use crate::minds::{Minds, MindsInner};
+use crate::runtime::{Minds, MindsInner};
 use crate::settings::{AgentSettings, SessionSettings};
 use crate::toolset::{ToolScope, chosen, is_given};
 
@@ -27,7 +27,7 @@ impl Drop for StopOnDrop {
 
 impl Minds {
     /// Ties the turn of a session to the lifetime of the returned guard.
-    pub fn leash(&self, key: &SessionKey) -> StopOnDrop {
+    pub fn stop_on_drop(&self, key: &SessionKey) -> StopOnDrop {
         StopOnDrop {
             minds: self.clone(),
             key: key.clone(),

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_says_how_its_agent_is_set() {
+    fn a_template_defines_model_tools_and_prompt() {
         let text = "---\nmodel: a/b\nthinking: low\ntools: [\"gsv__*\", bash]\n---\nYou look.\n";
         let template = parse(text).unwrap();
         assert_eq!(template.model, Some("a/b".parse().unwrap()));

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::conversation::{body, kind};
 use crate::key::SessionKey;
-use crate::minds::Minds;
+use crate::runtime::Minds;
 use crate::settings::SessionSettings;
 
 /// The segment of a key that marks a session as temporary; on disk, so it cannot change.

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_shown_found_or_not_there() {
+    fn a_tool_is_listed_discoverable_or_absent() {
         let all = |patterns: &[&str]| -> Vec<Pattern> {
             patterns.iter().map(|one| Pattern::new(*one)).collect()
         };

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_in_a_circle() {
+    fn waiting_in_a_circle_is_refused() {
         let waits = WaitGraph::default();
         let first = begin(&waits, &["a"], "b").unwrap();
         assert_eq!(
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn five_questions_may_hang_on_one_another_and_no_more() {
+    fn waits_may_be_nested_five_deep() {
         let waits = WaitGraph::default();
         assert!(begin(&waits, &["a", "b", "c", "d", "e"], "f").is_ok());
         let deeper = begin(&waits, &["a", "b", "c", "d", "e", "f"], "g");

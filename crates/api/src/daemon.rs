@@ -14,8 +14,8 @@ use manyhands_gateway::{CONFIG_FILE, Gateway, ListenAddress, Options, StartError
 use manyhands_store::{Holder, HomeLock, Retention};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::connections::{ConnectionLimiter, REQUEST_WITHIN};
 use crate::http;
-use crate::reception::{REQUEST_WITHIN, Reception};
 
 /// Time for open connections to end after the last call.
 const CONNECTION_GRACE: Duration = Duration::from_secs(2);
@@ -66,12 +66,14 @@ async fn run_until_signal(
     let gateway = Gateway::open(options).await?;
     let mut settings = (*gateway.settings.current()).clone();
     if let Some(listen) = listen {
+        // For this run only: nothing is written to the file.
         settings.listen = listen;
     }
     let listener = bind(&settings)?;
     let address = listener
         .local_addr()
         .map_err(|e| StartError::Listen(e.to_string()))?;
+    // Before the first request, whose Host header is checked against it.
     gateway.listens_on(ListenAddress {
         address: address.ip(),
         tls: settings.tls.is_some(),
@@ -84,10 +86,13 @@ async fn run_until_signal(
     let url = format!("{scheme}://{address}");
     gateway.artifacts().links.listens_at(&url);
     gateway.servers.oauth().listens_at(&url);
+    // Commands on this machine find the gateway by this address.
     lock.update(&Holder {
         listen: Some(url.clone()),
         ..holder
     })?;
+    // Read before the gateway is ready, so that a wrong path fails the start and not the first
+    // connection.
     let tls = match &settings.tls {
         Some(tls) => Some(certificate(tls).await?),
         None => None,
@@ -143,14 +148,14 @@ async fn serve(
         Some(tls) => {
             let mut server = axum_server::from_tcp_rustls(listener, tls)
                 .map_err(failed)?
-                .map(|tls| tls.acceptor(Reception::new(gateway)));
+                .map(|tls| tls.acceptor(ConnectionLimiter::new(gateway)));
             bound_headers(server.http_builder());
             server.handle(handle).serve(app).await.map_err(failed)
         }
         None => {
             let mut server = axum_server::from_tcp(listener)
                 .map_err(failed)?
-                .acceptor(Reception::new(gateway));
+                .acceptor(ConnectionLimiter::new(gateway));
             bound_headers(server.http_builder());
             server.handle(handle).serve(app).await.map_err(failed)
         }
@@ -185,9 +190,11 @@ fn bind(settings: &Settings) -> Result<TcpListener, StartError> {
              hint: set tls.cert and tls.key, listen on 127.0.0.1, or set insecure_remote = true if something else encrypts the way"
         )));
     }
+    // The first address that works: a name such as `localhost` may have two.
     let listener = TcpListener::bind(&addresses[..])
         .map_err(|e| StartError::Listen(format!("cannot listen on {listen}: {e}\nhint: another program may be using it; choose another address with --listen")))?;
     listener
+        // Required by tokio, which takes the socket over.
         .set_nonblocking(true)
         .map_err(|e| StartError::Listen(e.to_string()))?;
     Ok(listener)
@@ -238,6 +245,7 @@ async fn stop_on_signal(
 async fn upkeep(gateway: Arc<Gateway>) {
     let mut every = tokio::time::interval(UPKEEP);
     loop {
+        // The first tick comes at once, so that leftovers of a crash do not wait.
         every.tick().await;
         if let Err(error) = gateway.auth.flush().await {
             tracing::warn!(event = "token_usage_flush_failed", %error, "failed to persist when tokens were last used");
@@ -274,6 +282,7 @@ async fn prune_audit(gateway: &Gateway) {
         archive: log.archive.then(|| gateway.store.blobs().clone()),
     };
     loop {
+        // One batch per round, until nothing is left to remove.
         match gateway.store.audit().prune(&retention).await {
             Ok(0) => return,
             Ok(count) => tracing::info!(
@@ -297,7 +306,7 @@ async fn remember(gateway: Arc<Gateway>) {
         tracing::warn!(event = "memory_backfill_failed", %error, "failed to index earlier conversations for memory");
     }
     loop {
-        minds.said_something().await;
+        minds.unindexed().await;
         tokio::time::sleep(MEMORY_WITHIN).await;
         if let Err(error) = minds.remember().await {
             tracing::warn!(event = "memory_index_failed", %error, "failed to index new messages for memory; will retry");
@@ -338,9 +347,10 @@ async fn keep_nodes(gateway: Arc<Gateway>) {
 
 async fn follow_settings(gateway: Arc<Gateway>, mut watcher: Watcher) {
     loop {
+        // An error does not end the loop: the next version of the file may be valid.
         match watcher.changed().await {
             Ok((settings, _)) => {
-                if let Err(error) = gateway.take_over(settings) {
+                if let Err(error) = gateway.apply_settings(settings) {
                     tracing::error!(event = "settings_apply_failed", %error, "failed to apply changed settings; the previous ones stay active");
                 }
             }

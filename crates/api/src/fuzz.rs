@@ -40,6 +40,7 @@ pub const TARGETS: [FuzzTarget; 11] = [
 
 fn socket_frames(bytes: &[u8], _: &Path) {
     if let Ok(frame) = BinaryFrame::decode(bytes) {
+        // What is accepted must be what is sent on, byte by byte.
         assert_eq!(frame.encode(), bytes);
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -89,6 +90,7 @@ fn cron(bytes: &[u8], _: &Path) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
+    // A fixed time, so that a finding can be reproduced.
     let now = Timestamp(1_790_000_000_000);
     let zone = manyhands_schedule::zone(Some("Europe/Berlin"));
     let _ = parse_at(text, now, &zone);
@@ -105,6 +107,7 @@ fn cron(bytes: &[u8], _: &Path) {
 }
 
 fn follow(schedule: &Schedule, now: Timestamp, zone: &TimeZone) {
+    // More than a year, so that yearly schedules occur too.
     let coming = schedule.between(now, Timestamp(now.0 + 400 * 86_400_000), 50, zone);
     assert!(coming.windows(2).all(|two| two[0] < two[1]), "{coming:?}");
     assert!(coming.iter().all(|at| *at > now), "{coming:?}");
@@ -223,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_was_ever_found_is_read_without_harm() {
+    fn every_recorded_fuzz_input_is_handled() {
         let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
         let folder = tempfile::tempdir().unwrap();
         for (name, target) in TARGETS {

@@ -10,9 +10,9 @@
 //!
 //! `/v1` reads each format (OpenAI chat, Responses, Anthropic messages) into one `Prompt` and writes through the trait `Format`.
 
+mod connections;
 pub mod daemon;
 pub mod doctor;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod http;
-mod reception;

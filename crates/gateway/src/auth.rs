@@ -136,6 +136,7 @@ impl Authenticator {
     /// failures of this kind. Call it only after a credential was found invalid; see
     /// [`LoginThrottle`].
     pub fn refuse(&self, client: IpAddr, failed: FailedLogin, error: ToolError) -> ToolError {
+        // One count for a client, whether it connects over IPv4 or as IPv4 in IPv6.
         let Err(wait) = self.failures.failed((canonical(client), failed)) else {
             return error;
         };
@@ -186,6 +187,7 @@ impl Authenticator {
         };
         tokio::select! {
             biased;
+            // First, so that a token that is both is reported as revoked.
             () = admitted.revoked.cancelled() => unauthenticated("the token was revoked"),
             () = expired => unauthenticated("the token has expired"),
         }
@@ -291,6 +293,7 @@ impl Authenticator {
         let now = self.clock.now();
         let known = self.known.read().expect("no panic while held");
         let own = |found: &&KnownToken| {
+            // By name, and by the record for a node that was renamed since.
             let named = found.record.name == node.id.as_str();
             let bound = node.token == Some(found.record.id);
             found.record.role == Role::Node && found.record.is_live(now) && (named || bound)
@@ -352,6 +355,7 @@ impl Authenticator {
         let recorded = known.values().filter(|found| !found.temporary);
         let mut all: Vec<TokenRecord> = recorded.map(|found| found.record.clone()).collect();
         for record in &mut all {
+            // Uses since the last flush are only in memory.
             record.last_used = used.get(&record.id).copied().or(record.last_used);
         }
         all.sort_by_key(|record| std::cmp::Reverse((record.created, record.id)));
@@ -395,6 +399,7 @@ impl Authenticator {
                 }
             }
         }
+        // No lock is held here: requests must not wait for the disk.
         self.store.touch(&used).await
     }
 }

@@ -157,7 +157,7 @@ impl Gateway {
             };
             done?;
         }
-        self.learn_secrets().await?;
+        self.redact_stored_secrets().await?;
         Ok(before)
     }
 

@@ -52,7 +52,7 @@ impl Finding {
     }
 
     /// A warning: nothing fails, but somebody should look.
-    pub fn look(what: &str, why: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn warning(what: &str, why: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             state: State::Look,
             ..Self::wrong(what, why, remedy)

@@ -175,7 +175,7 @@ impl Gateway {
 
     /// Handles an event of a node's background process. If the process ended, its session is
     /// notified once, before the event is acknowledged to the node.
-    pub async fn take_news(
+    pub async fn handle_process_event(
         &self,
         node: &NodeId,
         told: NodeExecEventParams,
@@ -226,7 +226,7 @@ impl Gateway {
     }
 
     /// Reloads the redactor with all current secrets.
-    pub async fn learn_secrets(&self) -> Result<(), StoreError> {
+    pub async fn redact_stored_secrets(&self) -> Result<(), StoreError> {
         let vault = self.store.vault().all().await?;
         // OAuth client ids are in the vault but public; redacting them would mangle URLs.
         let secret = |(name, _): &(String, Secret)| !is_client_id(name);

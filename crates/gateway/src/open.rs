@@ -252,7 +252,7 @@ impl Gateway {
             socket_lobby: Lobby::new(UNKNOWN_SOCKETS.0, UNKNOWN_SOCKETS.1),
         });
         // From here on secrets are redacted, so nothing may be logged or returned before.
-        gateway.learn_secrets().await?;
+        gateway.redact_stored_secrets().await?;
         gateway.redact_new_logins();
         gateway.close_interrupted_calls().await?;
         let (model_registry, workspace) = (&gateway.model_registry, &gateway.tool_deps.workspace);
@@ -269,7 +269,7 @@ impl Gateway {
             let gateway = gateway.upgrade();
             Box::pin(async move {
                 if let Some(Err(error)) = match &gateway {
-                    Some(gateway) => Some(gateway.learn_secrets().await),
+                    Some(gateway) => Some(gateway.redact_stored_secrets().await),
                     None => None,
                 } {
                     tracing::error!(event = "redactor_update_failed", %error, "failed to add a new token to the redactor");

@@ -80,6 +80,8 @@ impl Gateway {
         wanted: NewProvider,
     ) -> Result<AddedProvider, ToolError> {
         let (gateway, caller) = (self.clone(), caller.clone());
+        // A task of its own: a client that disconnects must not stop it between the vault and the
+        // file.
         let adding = tokio::spawn(async move { gateway.adding(&caller, wanted).await });
         adding
             .await
@@ -148,7 +150,7 @@ impl Gateway {
         &self,
         then: impl Future<Output = Result<(), ToolError>>,
     ) -> Result<(), ToolError> {
-        self.learn_secrets().await?;
+        self.redact_stored_secrets().await?;
         then.await
     }
 
@@ -160,7 +162,7 @@ impl Gateway {
             None => vault.remove(name).await.map(drop),
         };
         let put = match put {
-            Ok(()) => self.learn_secrets().await,
+            Ok(()) => self.redact_stored_secrets().await,
             wrong => wrong,
         };
         if let Err(error) = put {
@@ -196,6 +198,7 @@ impl Gateway {
     async fn removing(&self, caller: &Caller, name: String) -> Result<RemovedProvider, ToolError> {
         // One change at a time: each reads the vault and the file, then writes both.
         let _turn = self.model_registry.changing.lock().await;
+        // The closure runs on another thread and returns only edits; the key leaves it through here.
         let (told, heard) = std::sync::mpsc::sync_channel(1);
         let provider = name.clone();
         let settings = self
@@ -228,7 +231,7 @@ impl Gateway {
             if !elsewhere {
                 let removed = self.store.vault().remove(&name).await;
                 gone = removed?;
-                self.learn_secrets().await?;
+                self.redact_stored_secrets().await?;
             }
         }
         let noted = self.note(caller, "model.remove", &name).await;
@@ -263,7 +266,7 @@ impl Gateway {
             .await
             .map_err(|e| ToolError::internal(e.to_string()))?;
         let (settings, _) = written.map_err(|e| config_write_error(&e))??;
-        self.take_over(settings.clone())?;
+        self.apply_settings(settings.clone())?;
         Ok(settings)
     }
 }
@@ -423,7 +426,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_a_key_is_refused_by_name_and_not_repeated() {
+    fn an_invalid_key_is_refused_and_not_echoed() {
         for (bad, why) in [
             ("", "empty"),
             ("Bearer sk-12345678", "white space"),
@@ -460,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_maker_is_written_once_and_a_default_only_where_it_is_wanted() {
+    fn a_provider_is_written_once_and_made_default_only_on_request() {
         let table = json!({ "kind": "openai", "base_url": "https://openrouter.ai/api/v1", "api_key": "vault:openrouter" });
         let provider = ("models.providers.openrouter".to_owned(), table.clone());
         let usual = json!("openrouter/anthropic/claude-sonnet-5.5");
@@ -500,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_is_used_is_known_by_where() {
+    fn the_uses_of_a_provider_are_listed() {
         let mut settings = settings(json!({ "default": "a/m", "fallbacks": ["b/m", "a/n"] }));
         assert_eq!(
             users(&settings, "a"),

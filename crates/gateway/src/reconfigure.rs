@@ -33,7 +33,7 @@ pub fn rules(
     let (spawned_agents, named) = (spawned_agents.clone(), own.clone());
     let root_of: RootOf = Arc::new(move |agent| match named.contains_key(agent) {
         true => agent.clone(),
-        false => spawned_agents.place(agent).1,
+        false => spawned_agents.position(agent).1,
     });
     Authorizer::with_agents(&settings.policy, &own, root_of).map_err(|e| e.to_string())
 }
@@ -89,7 +89,7 @@ impl Gateway {
             .map_err(|e| ToolError::internal(e.to_string()))?
             .map_err(|e| config_refusal(&e))?;
         // Applied immediately rather than by the file watcher, so that the caller sees the effect.
-        let changes = self.take_over(settings)?;
+        let changes = self.apply_settings(settings)?;
         self.note(caller, "config.set", path).await?;
         Ok(changes.needs_restart)
     }
@@ -101,7 +101,7 @@ impl Gateway {
             .await
             .map_err(|e| ToolError::internal(e.to_string()))?
             .map_err(|e| config_refusal(&e))?;
-        let changes = self.take_over(settings)?;
+        let changes = self.apply_settings(settings)?;
         if changes.keys.iter().any(of_servers) {
             self.servers.take_over(&self.settings).await; // awaited, so that new tools are listed when this returns
         }
@@ -113,7 +113,7 @@ impl Gateway {
     }
 
     /// Applies new settings. Changes that need a restart are reported and stay pending.
-    pub fn take_over(&self, settings: Settings) -> Result<Changes, ToolError> {
+    pub fn apply_settings(&self, settings: Settings) -> Result<Changes, ToolError> {
         keep_roots_apart(self.home(), &settings)
             .map_err(|e| ToolError::parameter("tools.read_file.roots", e.to_string()))?;
         let changes = diff(&self.settings.current(), &settings);

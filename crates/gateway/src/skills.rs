@@ -1,6 +1,6 @@
 //! The skills of an agent as the owner and clients see them, and enabling or disabling them.
 
-use manyhands_agent_services::skills::{ResolvedSkill, look};
+use manyhands_agent_services::skills::{ResolvedSkill, resolve_all};
 use manyhands_config::KeyPath;
 use manyhands_core::{AgentId, Caller, Invoke as _, Question, ToolError};
 use manyhands_wire::{SkillNode, SkillsStatusResult};
@@ -24,7 +24,7 @@ impl Gateway {
         }
         let settings = self.settings.current();
         let nodes = self.nodes.abilities();
-        Ok(look(self.workspace(), agent, &settings.skills, &nodes).await)
+        Ok(resolve_all(self.workspace(), agent, &settings.skills, &nodes).await)
     }
 
     /// The current skills of an agent, and the nodes they may run on.

@@ -27,7 +27,7 @@ fn child(id: &str, parent: &str, created: Timestamp) -> Child {
 }
 
 #[tokio::test]
-async fn whoever_was_long_forgotten_goes_and_leaves_a_record() {
+async fn an_idle_spawned_agent_is_archived_with_a_record() {
     let home = tempfile::tempdir().unwrap();
     let clock = Arc::new(ManualClock::at(Timestamp(1_794_700_000_000)));
     let gateway = Gateway::open(Options {

@@ -158,11 +158,11 @@ impl Web {
             ..Request::get(url)
         };
         let answer = self.0.egress.load_full().fetch(request).await;
-        answer.map_err(|e| self.lost(&e, url))
+        answer.map_err(|e| self.connection_error(&e, url))
     }
 
     /// The error for a file that did not arrive, or not completely.
-    pub fn lost(&self, error: &EgressError, url: &str) -> ToolError {
+    pub fn connection_error(&self, error: &EgressError, url: &str) -> ToolError {
         let shown: String = url.chars().take(200).collect();
         match error {
             EgressError::Url(_) | EgressError::Scheme(_) | EgressError::Userinfo => {

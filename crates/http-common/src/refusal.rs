@@ -101,6 +101,7 @@ fn status(error: &ToolError) -> StatusCode {
         ErrorCode::Conflict => StatusCode::CONFLICT,
         ErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::Failed => StatusCode::UNPROCESSABLE_ENTITY,
+        // 428 and not 403: the same request succeeds once the owner has approved it.
         ErrorCode::ApprovalRequired => StatusCode::PRECONDITION_REQUIRED,
         ErrorCode::RateLimited | ErrorCode::BudgetExceeded => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,

@@ -237,7 +237,7 @@ impl Inner {
         let said = self.settings.current().heartbeat.of(agent);
         let key = SessionKey::heartbeat(agent);
         // A resumed run has passed these checks before the interruption.
-        if !self.minds()?.knows_run(&key, &run.id).await? {
+        if !self.minds()?.has_run(&key, &run.id).await? {
             let minute = self.minute_of_day(self.clock.now());
             if !run.forced && !said.is_active(minute) {
                 return Ok(RunOutcome::skipped("outside active hours"));

@@ -180,7 +180,7 @@ impl Inner {
         match key {
             // On a storage error assume that it exists: repeating a run is worse than leaving it to
             // the next start.
-            Ok(key) => minds.knows_run(&key, &run.id).await.unwrap_or(true),
+            Ok(key) => minds.has_run(&key, &run.id).await.unwrap_or(true),
             Err(_) => false,
         }
     }

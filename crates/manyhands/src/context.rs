@@ -127,7 +127,9 @@ impl CliContext {
     /// by `public_url` in its settings.
     pub fn own_address(&self, named: &str) -> Option<String> {
         let listens = HomeLock::holder(&self.home).and_then(|holder| holder.listen);
-        if let Some(address) = listens.and_then(|listens| own_gateway::meant(named, &listens)) {
+        if let Some(address) =
+            listens.and_then(|listens| own_gateway::listening_address(named, &listens))
+        {
             return Some(address);
         }
         // Invalid settings have no `public_url`; the error is reported by the commands that need them.

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_can_read_or_is_none_is_refused_without_its_text() {
+    fn an_exposed_or_invalid_enrolment_is_refused_unquoted() {
         let folder = tempfile::tempdir().unwrap();
         let kept = Enrolments::of(folder.path());
         let id: NodeId = "laptop".parse().unwrap();

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_wrote_cannot_steer_the_terminal() {
+    fn untrusted_text_cannot_control_the_terminal() {
         assert_eq!(sanitize("a\tb\nc ü"), "a\tb\nc ü");
         assert_eq!(sanitize("\u{1b}[2J"), "\\u{1b}[2J");
         assert_eq!(sanitize("x\u{202e}y"), "x\\u{202e}y");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_at_all_gets_a_control_character_through() {
+    fn control_characters_are_always_escaped() {
         for c in ('\0'..=char::MAX).filter(|c| c.is_control()) {
             for text in [format!("a{c}b"), format!("\u{1b}{c}["), format!("{c}[31m")] {
                 let shown = sanitize(&text);

@@ -42,7 +42,7 @@ pub fn reached(listens: &str) -> String {
 /// Over plain HTTP this is the listen address itself: `localhost` may resolve to `[::1]`, where another
 /// program can listen on the same port, and nothing but the address distinguishes them. Over TLS the
 /// certificate does, and it has to match the given name.
-pub fn meant(named: &str, listens: &str) -> Option<String> {
+pub fn listening_address(named: &str, listens: &str) -> Option<String> {
     let (named, listens) = (origin(named)?, origin(listens)?);
     let same_port = named.scheme() == listens.scheme()
         && named.port_or_known_default() == listens.port_or_known_default();
@@ -83,7 +83,7 @@ mod tests {
     #[track_caller]
     fn check(listens: &str, named: &str, reached: Option<&str>) {
         assert_eq!(
-            meant(named, listens).as_deref(),
+            listening_address(named, listens).as_deref(),
             reached,
             "{listens} {named}"
         );
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn over_tls_the_name_that_was_given_is_the_one_to_prove() {
+    fn over_tls_the_given_name_is_verified() {
         let listens = "https://0.0.0.0:7717";
         check(
             listens,

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_machine_is_lent_within_the_workspace_of_the_tools() {
+    fn the_own_node_shares_the_tools_workspace() {
         let desk = Desk::new();
         let own = desk.own().unwrap();
         let workspace = desk.path("home/host/workspace");

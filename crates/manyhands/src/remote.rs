@@ -95,6 +95,7 @@ impl Remote {
         };
         let asked = self.client.fetch(Method::GET, path, headers, None, limits);
         let answer = asked.await.map_err(|e| Failure(self.absent(&e).text()))?;
+        // Any other response is an envelope with the error.
         if answer.status.as_u16() == 200 {
             return Ok(answer.body);
         }

@@ -75,6 +75,7 @@ impl Sharing {
         }
         let sandbox = match (asked.sandbox, &jail) {
             (Some(sandbox), _) => sandbox,
+            // A jail for the file tools alone would leave commands outside of it.
             (None, Some(_)) => SandboxMode::Workspace,
             (None, None) => SandboxMode::Off,
         };
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jail_brings_a_sandbox_unless_it_is_said_off() {
+    fn a_jail_implies_a_sandbox_unless_disabled() {
         let desk = Desk::new();
         let mode = |jail, sandbox| desk.share(None, jail, sandbox).unwrap().confinement.sandbox;
         assert_eq!(mode(None, None), SandboxMode::Off);

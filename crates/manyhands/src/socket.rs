@@ -89,6 +89,7 @@ impl Socket {
         };
         let hello = socket.request(greeting, |_| {}).await?;
         let hello: Option<HelloOk> = serde_json::from_value(hello).ok();
+        // A gateway of an older version announces none.
         socket.additions = hello
             .map(|hello| hello.features.additions)
             .unwrap_or_default();
@@ -254,7 +255,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn any_way_of_writing_the_gateway_leads_to_its_socket() {
+    fn every_gateway_url_leads_to_its_socket() {
         for (gateway, url) in [
             ("http://127.0.0.1:7717", "ws://127.0.0.1:7717/ws"),
             ("https://hands.example/", "wss://hands.example/ws"),
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_whole_where_the_gateway_sent_it_whole() {
+    fn a_structured_error_is_shown_completely() {
         let whole = failed(ToolError::parameter("source", "is required"));
         let mut shape = ErrorShape::new(Code::BadRequest, "source: is required");
         shape.details = serde_json::to_value(&whole).ok();

@@ -98,10 +98,10 @@ impl ChangeFeed {
 
     /// The current view of a caller.
     pub(super) fn view(&self, caller: &Caller, surface: &Surface) -> View {
-        self.look(caller, surface, Duration::ZERO).view
+        self.cached_view(caller, surface, Duration::ZERO).view
     }
 
-    fn look(&self, caller: &Caller, surface: &Surface, good_for: Duration) -> CachedView {
+    fn cached_view(&self, caller: &Caller, surface: &Surface, good_for: Duration) -> CachedView {
         let mut cached = self.cached.lock().expect("no panic while held");
         // The change number is read before the view is computed: a change in between then leads to
         // one more comparison, never to a missed one.
@@ -111,7 +111,7 @@ impl ChangeFeed {
         });
         let last = same.map(|at| cached.swap_remove(at).3);
         let holds = |last: &CachedView| last.change == change || now < last.at + good_for;
-        let look = last.filter(holds).unwrap_or_else(|| CachedView {
+        let latest = last.filter(holds).unwrap_or_else(|| CachedView {
             view: View::of(&*self.gateway.path, caller, surface),
             change,
             at: now,
@@ -120,8 +120,8 @@ impl ChangeFeed {
             cached.clear();
         }
         let who = (caller.principal.clone(), caller.rights.clone());
-        cached.push((who.0, who.1, surface.clone(), look));
-        look
+        cached.push((who.0, who.1, surface.clone(), latest));
+        latest
     }
 
     /// A stream of the caller's views that differ from the one before; `known` is the first to
@@ -167,15 +167,17 @@ impl ChangeFollower {
         let gateway = &self.feed.gateway;
         let changed = async {
             loop {
-                let look = self.feed.look(&self.admitted.caller, &self.surface, PACE);
-                if self.known != Some(look.view) {
-                    return Some(look.view);
+                let cached = self
+                    .feed
+                    .cached_view(&self.admitted.caller, &self.surface, PACE);
+                if self.known != Some(cached.view) {
+                    return Some(cached.view);
                 }
-                let newer = self.changes.wait_for(|change| *change != look.change);
+                let newer = self.changes.wait_for(|change| *change != cached.change);
                 newer.await.ok()?;
                 // Waiting out the rest of the interval merges a burst of changes into one
                 // notification.
-                sleep_until(look.at + PACE).await;
+                sleep_until(cached.at + PACE).await;
             }
         };
         let view = tokio::select! {
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_is_another_when_anything_that_is_shown_is() {
+    fn a_view_changes_with_anything_visible() {
         let before = view(vec![tool("a")], "*");
         assert_eq!(view(vec![tool("a")], "*"), before);
         let mut described = tool("a");

@@ -14,7 +14,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use serde_json::{Map, Value};
 
 use super::message::{self, Fault, INTERNAL, INVALID_PARAMS, INVALID_REQUEST, RpcMessage};
-use super::pass::is_modern;
+use super::passthrough::is_modern;
 use super::sessions::{SESSION, SignedSessions};
 use super::{LocalHands, McpFace};
 

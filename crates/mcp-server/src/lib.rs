@@ -16,7 +16,7 @@
 mod changes;
 mod gate;
 mod message;
-mod pass;
+mod passthrough;
 mod sessions;
 mod stream;
 
@@ -53,7 +53,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, DuplexStream, copy, duplex, stdin, stdout};
 use tokio_util::sync::CancellationToken;
 
-pub use pass::route as pass_route;
+pub use passthrough::route as pass_route;
 
 use manyhands_gateway::listing::{self, Surface, ToolListing};
 use manyhands_gateway::{Admitted, Gateway};
@@ -118,6 +118,7 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        // All tools are on one page, so no cursor was ever given out.
         if page.is_some_and(|page| page.cursor.is_some()) {
             return Err(ErrorData::invalid_params(message::UNKNOWN_CURSOR, None));
         }
@@ -137,6 +138,7 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         match wrong_params(method, request.params.unwrap_or_default()) {
             Some(why) => Err(ErrorData::invalid_params(why, None)),
             None => {
+                // Quoted from the client, who may send anything.
                 let shown: String = method.chars().take(100).collect();
                 let message = format!("Method not found: {shown}");
                 Err(ErrorData::new(RpcCode::METHOD_NOT_FOUND, message, None))
@@ -192,6 +194,7 @@ impl<H: Hands> ServerHandler for McpFace<H> {
             envelope = self.hands.call(name.clone(), arguments, &context) => envelope?,
             () = cancelled.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
         };
+        // MCP reports an unknown tool as an error of the request and all others in the result.
         if envelope.code == Some(ErrorCode::UnknownTool) {
             let message = envelope.error.unwrap_or_default();
             return Err(ErrorData::invalid_params(message, None));
@@ -210,6 +213,7 @@ impl<H: Hands> ServerHandler for McpFace<H> {
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let extensions = &subscription.request_context().extensions;
         let mut changes = self.hands.changes(extensions)?;
+        // A subscription to nothing still stays open until the client ends it.
         let wanted = subscription.accepted().tools_list_changed == Some(true);
         loop {
             let change = tokio::select! {
@@ -249,6 +253,7 @@ fn wrong_params(method: &str, params: Value) -> Option<String> {
             serde_json::from_value::<SubscriptionsListenRequestParams>(params).err()
         }
         "ping" | "server/discover" => None,
+        // For other methods the method itself is wrong, not its parameters.
         _ => return None,
     };
     let why = wrong.map_or_else(|| "invalid".to_owned(), |error| error.to_string());
@@ -258,6 +263,7 @@ fn wrong_params(method: &str, params: Value) -> Option<String> {
 fn describe(listing: ToolListing) -> Tool {
     let has = |effect: Effect| listing.effects.contains(&effect);
     let mut annotations = ToolAnnotations::default();
+    // Both hints are always given, because clients assume the worst without them.
     let looks_only = listing.effects == [Effect::Reads];
     annotations.read_only_hint = Some(looks_only);
     annotations.destructive_hint = Some(!looks_only);
@@ -314,6 +320,7 @@ fn outcome(envelope: Envelope) -> CallToolResult {
     let mut content = vec![ContentBlock::text(text)];
     content.extend(envelope.content.into_iter().map(block));
     let mut result = CallToolResult::success(content);
+    // Structured content has to be an object.
     if value.is_object() {
         result.structured_content = Some(value);
     }
@@ -433,6 +440,7 @@ pub fn route<R: IntoResponse + 'static>(
     let feed = ChangeFeed::new(gateway.clone());
     let service = service(&feed);
     let sessions = SignedSessions::new(gateway.store.vault(), gateway.ids.clone());
+    // One for each handler, because closures own what they use.
     let (listening, ending) = (sessions.clone(), sessions.clone());
     let post = async move |Extension(admitted): Extension<Admitted>, request: Request| {
         gate::post(service.clone(), &sessions, admitted.token, request).await
@@ -463,6 +471,7 @@ fn service(feed: &Arc<ChangeFeed>) -> gate::Service {
     let limits = &feed.gateway.settings.current().limits;
     let limit = usize::try_from(limits.request_bytes).unwrap_or(usize::MAX);
     let config = StreamableHttpServerConfig::default()
+        // Sessions are signed and checked in `gate`, so that none are stored.
         .with_legacy_session_mode(false)
         .with_json_response(true)
         // Host and Origin are checked for all routes already.
@@ -496,7 +505,7 @@ pub async fn serve_stdio<H: Hands>(hands: H) -> Result<(), String> {
     let telling = changes
         .ok()
         .filter(|_| shook_hands)
-        .map(|changes| tokio::spawn(tell(running.peer().clone(), changes)));
+        .map(|changes| tokio::spawn(notify_changes(running.peer().clone(), changes)));
     let ended = running.waiting().await;
     if let Some(telling) = telling {
         telling.abort();
@@ -504,7 +513,7 @@ pub async fn serve_stdio<H: Hands>(hands: H) -> Result<(), String> {
     ended.map(drop).map_err(|e| e.to_string())
 }
 
-async fn tell(client: Peer<RoleServer>, mut changes: Changes) {
+async fn notify_changes(client: Peer<RoleServer>, mut changes: Changes) {
     while changes.next().await.is_some() {
         if client.notify_tool_list_changed().await.is_err() {
             return;

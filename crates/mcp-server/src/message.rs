@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_answered_under_the_id_of_the_request() {
+    fn errors_carry_the_request_id() {
         let bad = json!({ "jsonrpc": "2.0", "id": "a", "method": "x", "params": 5 });
         let (id, fault) = read(bad.to_string().as_bytes()).unwrap_err();
         assert_eq!((id, fault.code), (json!("a"), INVALID_PARAMS));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart() {
+    fn requests_responses_and_notifications_are_distinguished() {
         let read = |value: Value| read(value.to_string().as_bytes());
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
         assert!(matches!(read(request), Ok(RpcMessage::Request { .. })));

@@ -237,7 +237,7 @@ impl Chats {
         let key = self.session_at(place);
         let (text, pictures) = self.content(inbound, message, &caller).await?;
         let minds = self.minds()?;
-        let heard = minds.hear(&key, &text, &caller).await?;
+        let heard = minds.parse_message(&key, &text, &caller).await?;
         let mut input = match heard {
             Meant::Message { input, .. } => input,
             Meant::Command(reply) => {

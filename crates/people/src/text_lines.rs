@@ -241,7 +241,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_put_in_and_taken_out_again_leaves_no_trace(
+        fn an_added_and_removed_line_leaves_no_trace(
             text in "([a-c`<>!-]{0,5}(\r\n|\n)){0,10}[a-c]{0,3}", at in 0_usize..40
         ) {
             let before = TextLines::of(&text);

@@ -81,7 +81,7 @@ pub(super) async fn send(
     let key = key(admitted, &params.session_key)?;
     check(&params).map_err(shape)?;
     let (minds, origin) = (gateway.minds(), origin(admitted));
-    let heard = minds.hear(&key, &params.message, &admitted.caller);
+    let heard = minds.parse_message(&key, &params.message, &admitted.caller);
     let (input, given) = match heard.await.map_err(shape)? {
         ParsedMessage::Command(reply) => {
             return Ok(SendReply::from(ChatSendResult::Command {
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_that_are_put_together_stand_where_the_first_stood() {
+    fn merged_deltas_keep_the_position_of_the_first() {
         let delta = |reply: u64, offset: u64, what: TurnEvent| {
             let mut event = event("r", what);
             event.mark.reply = reply;

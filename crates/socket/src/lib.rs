@@ -239,6 +239,7 @@ async fn client(
         watches: Arc::default(),
     };
     tokio::select! {
+        // Events are forwarded while requests run; whichever ends first ends the socket.
         close = session.run(stream, pulse) => close,
         () = chat::forward(&minds, &caller, &words, &runs) => None,
         () = lists::forward(&for_lists, &caller, &words) => None,
@@ -270,6 +271,7 @@ impl ClientSession {
     /// Serves until the peer disconnects; returns the Close frame to send, if any.
     async fn run(&mut self, stream: &mut Incoming, pulse: &Pulse) -> Option<CloseFrame> {
         let mut pings = interval(PING);
+        // A machine that was suspended must not send all missed pings at once.
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
         let mut lapsed = pin!(gateway.auth.lapsed(&admitted));
@@ -303,7 +305,7 @@ impl ClientSession {
                 Some(_) = self.open.join_next(), if !self.open.is_empty() => {}
                 // Open requests finish first; the drain timeout bounds the wait.
                 () = stopping.cancelled(), if self.open.is_empty() => return Some(closing(CloseCode::Restart, "the gateway is stopping")),
-                Ok(()) = changes.changed() => self.tell(&ToolsChangedEvent {}),
+                Ok(()) = changes.changed() => self.send_event(&ToolsChangedEvent {}),
                 event = news.recv() => {
                     if let Ok(event) = event {
                         self.forward_process_event(&event);
@@ -326,6 +328,8 @@ impl ClientSession {
             Ok(Frame::Req(request)) => request,
             Ok(Frame::Res(_) | Frame::Evt(_)) => return, // clients receive no requests
             Err(error) => {
+                // Counted as an open request, so that a flood of malformed frames is slowed down
+                // too.
                 let answer = text(Response::failed("", error));
                 self.open.spawn(async move {
                     let _ = outbox.send(answer).await; // the client may have disconnected
@@ -345,6 +349,7 @@ impl ClientSession {
                 after: OnceLock::new(),
                 then: OnceLock::new(),
             };
+            // A panic ends one request and not the socket with all its calls.
             let answer = contained(methods::answer(&gateway, &admitted, request, &peer)).await;
             let answer = answer.unwrap_or_else(|panicked| {
                 let reason = &panicked.reason;
@@ -366,13 +371,13 @@ impl ClientSession {
             // Dropping the sender starts the watch, so its first output follows the response.
             drop(peer.answered);
             if let Some(request) = then {
-                request.carry_out(&gateway, &admitted).await;
+                request.run(&gateway, &admitted).await;
             }
         });
     }
 
     /// Sends an event if the queue has room.
-    fn tell<P: Payload>(&self, payload: &P) {
+    fn send_event<P: Payload>(&self, payload: &P) {
         let _ = self.outbox.try_send(Message::Text(payload.encode().into()));
     }
 
@@ -382,7 +387,7 @@ impl ClientSession {
         let started = event.origin.as_ref();
         let own = started.is_some_and(|origin| origin.caller == caller.key());
         if own || caller.is_owner() {
-            self.tell(&NodeExecNotice {
+            self.send_event(&NodeExecNotice {
                 node_id: event.node.to_string(),
                 agent_id: started.map(|origin| origin.agent.clone()),
                 news: event.told.clone(),

@@ -99,6 +99,7 @@ pub(super) async fn answer(
         Method::WorkspaceList => {
             let params: WorkspaceListParams = parse(params)?;
             let path = params.path.unwrap_or_default();
+            // With the slash, so that a file of this name is not read instead.
             let directory = format!("{}/", path.trim_end_matches('/'));
             calls
                 .tool(
@@ -261,6 +262,7 @@ pub(super) async fn answer(
 /// Sends progress and output of a call. Events that find no room are dropped: the next one
 /// supersedes them, and the result contains everything.
 fn progress_events(request_id: String, outbox: mpsc::Sender<Message>) -> Progress {
+    // Output carries the last step, because each event has the whole progress.
     let last = Arc::new(Mutex::new(Step::default()));
     let tell = move |step: Step, output: Option<String>| {
         let told = ToolProgressEvent {

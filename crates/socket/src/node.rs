@@ -211,7 +211,7 @@ impl NodeSession<'_> {
             Some(Method::LogsResult) => node.logged(LogsResultParams::read(params)?),
             Some(Method::NodeExecEvent) => {
                 let told = NodeExecEventParams::read(params)?;
-                let new = self.gateway.take_news(node.id(), told).await;
+                let new = self.gateway.handle_process_event(node.id(), told).await;
                 new.map_err(shape)?
             }
             Some(Method::TransferMeta) => {

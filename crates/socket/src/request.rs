@@ -45,7 +45,7 @@ pub(super) fn authorize(
 
 impl SessionCall {
     /// Makes the call and broadcasts its start and end to everybody who sees the session.
-    pub(super) async fn carry_out(self, gateway: &Gateway, admitted: &Admitted) {
+    pub(super) async fn run(self, gateway: &Gateway, admitted: &Admitted) {
         let ToolRequestParams {
             call_id,
             tool,
@@ -58,8 +58,8 @@ impl SessionCall {
         // Known before the call starts, so that both events carry the audit id.
         request.id = Some(id);
         request.agent = self.key.agent().clone();
-        let tell = |what| gateway.minds().tell(&self.key, &call_id, what);
-        tell(TurnEvent::ToolStarted {
+        let publish = |what| gateway.minds().publish_event(&self.key, &call_id, what);
+        publish(TurnEvent::ToolStarted {
             call_id: call_id.clone(),
             tool: tool.clone(),
             arguments,
@@ -75,7 +75,7 @@ impl SessionCall {
             },
             Err(error) => error.text(),
         };
-        tell(TurnEvent::ToolDone {
+        publish(TurnEvent::ToolDone {
             call_id: call_id.clone(),
             tool,
             ok: result.is_ok(),

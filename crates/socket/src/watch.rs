@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_cut_out_wherever_it_is_cut_in_two_and_positions_fit_together() {
+    fn a_secret_split_over_chunks_is_redacted_and_offsets_fit() {
         let redactor = Arc::new(Redactor::new(&[Secret::new(SECRET)]));
         let chars: Vec<char> = SECRET.chars().collect();
         for cut in 0..=chars.len() {
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_counts_as_left_out_where_the_text_does_not_go_on() {
+    fn held_back_text_counts_as_missing_after_a_gap() {
         let redactor = Arc::new(Redactor::new(&[Secret::new(SECRET)]));
         let mut filter = StreamRedactor::new(redactor.clone());
         let one = filter.piece(piece(0, "see hünt"), redactor.clone());
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_everything_is_told() {
+    fn at_the_end_all_text_is_flushed() {
         let redactor = Arc::new(Redactor::new(&[Secret::new(SECRET)]));
         let mut filter = StreamRedactor::new(redactor.clone());
         let mut last = piece(0, "hünt");

@@ -53,7 +53,7 @@ pub struct AcpHandler {
     observe: Observe,
     context: CallContext,
     cancel: CancellationToken,
-    told: Arc<AtomicU64>,
+    steps: Arc<AtomicU64>,
 }
 
 impl AcpHandler {
@@ -74,13 +74,13 @@ impl AcpHandler {
             observe,
             context,
             cancel,
-            told: Arc::default(),
+            steps: Arc::default(),
         }
     }
 
     /// Reports progress to the caller.
-    pub fn tell(&self, message: String) {
-        tell(&self.context, &self.told, message);
+    pub fn report(&self, message: String) {
+        report(&self.context, &self.steps, message);
     }
 
     /// Applies the owner's rules, and asks the owner if they say so.
@@ -107,7 +107,7 @@ impl AcpHandler {
         };
         request.witness = Some(Arc::new(ApprovalNotice {
             context: self.context.clone(),
-            told: self.told.clone(),
+            steps: self.steps.clone(),
             about: format!(
                 "{} wants to {}: {}",
                 self.name, question.kind, question.title
@@ -130,11 +130,11 @@ impl AcpHandler {
     }
 }
 
-fn tell(context: &CallContext, told: &AtomicU64, message: String) {
+fn report(context: &CallContext, steps: &AtomicU64, message: String) {
     context.progress.tell(Step {
         // MCP requires progress to increase with every notification; how much there will be is
         // unknown.
-        done: told.fetch_add(1, Ordering::Relaxed) + 1,
+        done: steps.fetch_add(1, Ordering::Relaxed) + 1,
         total: None,
         message: Some(message),
     });
@@ -144,7 +144,7 @@ fn tell(context: &CallContext, told: &AtomicU64, message: String) {
 #[derive(Debug)]
 struct ApprovalNotice {
     context: CallContext,
-    told: Arc<AtomicU64>,
+    steps: Arc<AtomicU64>,
     about: String,
 }
 
@@ -155,7 +155,7 @@ impl Witness for ApprovalNotice {
             "{}; allow it with `manyhands approvals approve {approval}`",
             self.about
         );
-        tell(&self.context, &self.told, message);
+        report(&self.context, &self.steps, message);
     }
 
     async fn starts(&self) -> Result<(), ToolError> {
@@ -189,24 +189,24 @@ impl AgentHost for AcpHandler {
                 call: None,
             },
         };
-        if let Some(message) = self.observe.told(&what) {
-            self.tell(message);
+        if let Some(message) = self.observe.progress_message(&what) {
+            self.report(message);
         }
     }
 
     async fn request_permission(&self, question: PermissionRequest) -> Permission {
         // Not left to the rules of the policy, which could allow it.
         if self.permissions == AcpPermissions::Deny {
-            self.tell(format!("denied by acp.agents: {}", question.title));
+            self.report(format!("denied by acp.agents: {}", question.title));
             return Permission::Deny;
         }
         match self.permitted(&question).await {
             Ok(()) => {
-                self.tell(format!("allowed: {}", question.title));
+                self.report(format!("allowed: {}", question.title));
                 Permission::Allow
             }
             Err(error) => {
-                self.tell(format!("denied: {}: {}", question.title, error.message));
+                self.report(format!("denied: {}: {}", question.title, error.message));
                 Permission::Deny
             }
         }
@@ -282,7 +282,7 @@ impl AgentHost for AcpHandler {
         let mut env = command::environment(&self.host, &settings.injected_env_vars);
         env.insert("PATH".to_owned(), SEARCH_PATH.to_owned());
         env.extend(variables(line.env)?);
-        let kept = line.output_bytes.map_or(MAX_SCREEN, |bytes| {
+        let capacity = line.output_bytes.map_or(MAX_SCREEN, |bytes| {
             usize::try_from(bytes).unwrap_or(MAX_SCREEN).min(MAX_SCREEN)
         });
         let job = Job {
@@ -309,7 +309,7 @@ impl AgentHost for AcpHandler {
         // A child token: the command ends with the agent, and can be stopped alone.
         let stop = self.cancel.child_token();
         let started = self.host.start(&job, terms, &stop).map_err(|e| e.message)?;
-        Ok(RunningCommand::of(started, kept, stop))
+        Ok(RunningCommand::of(started, capacity, stop))
     }
 }
 
@@ -334,9 +334,9 @@ struct RunningCommand {
 }
 
 impl RunningCommand {
-    fn of(mut started: Started, kept: usize, stop: CancellationToken) -> Arc<dyn Terminal> {
-        let shown = Arc::new(Mutex::new(TailBuffer::new(kept)));
-        let (tell, exited) = watch::channel(None);
+    fn of(mut started: Started, capacity: usize, stop: CancellationToken) -> Arc<dyn Terminal> {
+        let shown = Arc::new(Mutex::new(TailBuffer::new(capacity)));
+        let (exit, exited) = watch::channel(None);
         let (out, err) = (started.running.stdout.take(), started.running.stderr.take());
         let tail = shown.clone();
         tokio::spawn(async move {
@@ -361,7 +361,7 @@ impl RunningCommand {
                 // The protocol knows only codes and signals.
                 Err(lost) => ExitStatus::Signal(lost.to_string()),
             };
-            let _ = tell.send(Some(how)); // the receiver may be gone
+            let _ = exit.send(Some(how)); // the receiver may be gone
         });
         Arc::new(Self {
             shown,
@@ -400,26 +400,26 @@ impl Terminal for RunningCommand {
 /// The end of the output, up to a limit.
 struct TailBuffer {
     bytes: VecDeque<u8>,
-    kept: usize,
+    capacity: usize,
     cut: bool,
 }
 
 impl TailBuffer {
-    fn new(kept: usize) -> Self {
+    fn new(capacity: usize) -> Self {
         Self {
             bytes: VecDeque::new(),
-            kept,
+            capacity,
             cut: false,
         }
     }
 
     fn push(&mut self, bytes: &[u8]) {
         // Of a chunk larger than the whole buffer only the end can remain.
-        let bytes = match bytes.len() > self.kept {
-            true => &bytes[bytes.len() - self.kept..],
+        let bytes = match bytes.len() > self.capacity {
+            true => &bytes[bytes.len() - self.capacity..],
             false => bytes,
         };
-        let over = (self.bytes.len() + bytes.len()).saturating_sub(self.kept);
+        let over = (self.bytes.len() + bytes.len()).saturating_sub(self.capacity);
         self.cut |= over > 0;
         self.bytes.drain(..over);
         self.bytes.extend(bytes);
@@ -463,7 +463,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ring_keeps_the_end_between_characters() {
+    fn a_tail_buffer_keeps_whole_characters() {
         let mut tail = TailBuffer::new(5);
         tail.push(b"abc");
         assert_eq!((tail.text().as_str(), tail.cut), ("abc", false));

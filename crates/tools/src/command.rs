@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use manyhands_core::{CallContext, CutPart, ErrorCode, ToolError};
-use manyhands_host::machine::{Host, ShellCommand, keep};
+use manyhands_host::machine::{Host, ShellCommand, store_output};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -131,7 +131,7 @@ pub async fn run(
         .await?;
     let (exit_code, signal, timed_out) =
         (ran.code(), ran.signal().map(str::to_owned), ran.timed_out);
-    let streams = keep(host, ran.stdout, ran.stderr, context).await;
+    let streams = store_output(host, ran.stdout, ran.stderr, context).await;
     let (out, err) = (streams.stdout, streams.stderr);
     Ok(CommandOutput {
         exit_code,

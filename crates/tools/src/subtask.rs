@@ -69,7 +69,7 @@ impl OutputSchema {
     }
 
     /// Instructions for the sub-agent.
-    pub fn asked(&self) -> String {
+    pub fn instructions(&self) -> String {
         let json = "Your whole answer must be one JSON value, without words or fences around it.";
         match self {
             Self::Name(name) => format!("{json} Its shape is called {name}."),
@@ -78,7 +78,7 @@ impl OutputSchema {
     }
 
     /// Parses the answer as JSON and checks it.
-    pub async fn fit(&self, text: &str) -> Result<Value, String> {
+    pub async fn parse(&self, text: &str) -> Result<Value, String> {
         let value = json_in(text).ok_or("it is not JSON")?;
         match self {
             Self::Name(_) => Ok(value),
@@ -87,11 +87,11 @@ impl OutputSchema {
     }
 
     /// Checks a sub-agent's answer, or passes its failure on.
-    pub async fn fit_said(
+    pub async fn parse_reply(
         &self,
-        said: Result<String, String>,
+        reply: Result<String, String>,
     ) -> Result<Result<Value, String>, String> {
-        Ok(self.fit(&said?).await)
+        Ok(self.parse(&reply?).await)
     }
 }
 
@@ -107,7 +107,7 @@ pub enum Observe {
 
 impl Observe {
     /// The progress message for an event, if it is reported.
-    pub fn told(self, what: &TurnEvent) -> Option<String> {
+    pub fn progress_message(self, what: &TurnEvent) -> Option<String> {
         match (self, what) {
             (
                 Self::LongShell,
@@ -149,7 +149,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn each_profile_tells_what_it_says() {
+    fn each_profile_reports_its_events() {
         let started = |tool: &str, arguments: Value| TurnEvent::ToolStarted {
             call_id: String::new(),
             tool: tool.to_owned(),
@@ -182,7 +182,11 @@ mod tests {
             (Observe::WebExtract, &page, Some("page https://a.example/")),
             (Observe::WebExtract, &search, Some("search tea")),
         ] {
-            assert_eq!(profile.told(what).as_deref(), expect, "{what:?}");
+            assert_eq!(
+                profile.progress_message(what).as_deref(),
+                expect,
+                "{what:?}"
+            );
         }
     }
 }

@@ -70,10 +70,10 @@ impl Telegram {
     /// The target chat: the current one, or one the caller may write to.
     pub async fn chat(
         &self,
-        named: Option<i64>,
+        requested: Option<i64>,
         context: &CallContext,
     ) -> Result<ChatRef, ToolError> {
-        chat(&self.chats, named, context).await
+        chat(&self.chats, requested, context).await
     }
 
     pub async fn send(
@@ -124,16 +124,16 @@ impl Telegram {
         };
         // The outbox sends one key only once, however often delivery is tried.
         let key = format!("file:{}", context.call);
-        let told = self
+        let report = self
             .chats
             .tell_file(&place, file, &context.agent, &key, WAIT)
             .await?;
-        let told = arrived(told)?;
+        let report = arrived(report)?;
         Ok(Output {
-            sent: told.state == OutboxState::Sent,
-            state: told.state,
+            sent: report.state == OutboxState::Sent,
+            state: report.state,
             chat_id: place.chat,
-            message_id: told.message,
+            message_id: report.message,
             filename: name,
             size,
         })
@@ -167,10 +167,10 @@ impl Telegram {
 }
 
 /// Turns a failed delivery into an error.
-pub fn arrived(told: DeliveryReport) -> Result<DeliveryReport, ToolError> {
-    match told.state {
+pub fn arrived(report: DeliveryReport) -> Result<DeliveryReport, ToolError> {
+    match report.state {
         OutboxState::Failed => {
-            let why = told
+            let why = report
                 .why
                 .unwrap_or_else(|| "the platform gave no reason".to_owned());
             Err(ToolError::new(
@@ -178,22 +178,22 @@ pub fn arrived(told: DeliveryReport) -> Result<DeliveryReport, ToolError> {
                 format!("not delivered: {why}"),
             ))
         }
-        _ => Ok(told),
+        _ => Ok(report),
     }
 }
 
 /// The target chat: the current one, or one somebody has written in before.
 pub async fn chat(
     chats: &Chats,
-    named: Option<i64>,
+    requested: Option<i64>,
     context: &CallContext,
 ) -> Result<ChatRef, ToolError> {
     let here = context
         .place
         .as_deref()
         .filter(|place| place.channel == "telegram");
-    let named = named.map(|id| id.to_string());
-    match (here, named) {
+    let requested = requested.map(|id| id.to_string());
+    match (here, requested) {
         (Some(here), None) => Ok(here.clone()),
         (Some(here), Some(id)) if here.chat == id => Ok(here.clone()),
         (None, None) => {

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Home};
-use crate::nodes::stage::Machine;
+use crate::nodes::fixture::Machine;
 
 const SCRIPT: &str = r#"
 models: [demo]
@@ -308,7 +308,7 @@ fn sessions_are_listed_loaded_and_shared() {
 }
 
 #[test]
-fn what_goes_wrong_is_said_and_the_next_turn_goes_on() {
+fn an_error_is_shown_and_the_next_turn_works() {
     let gateway = gateway("");
     let mut editor = Editor::start(&gateway, &[]);
     let session = editor.new_session();
@@ -331,7 +331,7 @@ fn what_goes_wrong_is_said_and_the_next_turn_goes_on() {
 }
 
 #[test]
-fn a_gateway_that_is_not_there_is_said_at_once() {
+fn a_missing_gateway_is_reported_at_once() {
     let gateway = gateway("");
     let home = gateway.stop();
     let ran = home.cli(&["acp"]);

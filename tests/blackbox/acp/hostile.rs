@@ -21,7 +21,7 @@ fn still_well(gateway: &Gateway) {
 }
 
 #[test]
-fn what_has_no_end_is_ended() {
+fn endless_output_is_bounded() {
     let gateway = gateway("");
     for (task, why) in [
         ("line", "a line is longer than 8388608 bytes"),
@@ -35,7 +35,7 @@ fn what_has_no_end_is_ended() {
 }
 
 #[test]
-fn an_agent_that_dies_is_told_with_its_last_words() {
+fn a_crashed_agent_is_reported_with_its_last_log_lines() {
     let gateway = gateway("");
     let said = error(&give(&gateway, "asks", "die"));
     assert!(said.contains("it exited before responding"), "{said}");
@@ -93,7 +93,7 @@ fn all_gone(pids: &[String]) {
 }
 
 #[test]
-fn silence_ends_with_its_time_and_all_it_started_goes() {
+fn a_silent_agent_is_ended_with_its_processes_on_timeout() {
     let gateway = gateway("");
     let said = error(&give(&gateway, "brief", "silence"));
     assert!(

@@ -176,7 +176,7 @@ fn claude_code_does_a_task_and_asks_first() {
 }
 
 #[test]
-fn a_real_agent_takes_a_no() {
+fn a_real_agent_accepts_a_denial() {
     let (gateway, _model) = gateway(&CLAUDE);
     let rules = json!([{ "decision": "deny", "tools": ["acp_permit"] }]);
     gateway

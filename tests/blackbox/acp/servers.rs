@@ -285,7 +285,7 @@ fn an_editors_server_is_offered_again_when_the_gateway_is_back() {
 }
 
 #[test]
-fn only_who_may_use_a_session_brings_tools_along_for_it() {
+fn only_callers_with_access_to_a_session_add_tools_to_it() {
     let (gateway, _) = stage("");
     let hello = |token: &str, id: &str, session: &str| {
         let mut hello = crate::nodes::player::greeting(id, token);

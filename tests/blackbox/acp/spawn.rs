@@ -7,7 +7,7 @@ use crate::harness::{Gateway, eventually};
 use crate::http::Request;
 
 #[test]
-fn a_task_is_done_and_told_in_the_envelope() {
+fn a_task_is_done_and_reported_in_the_envelope() {
     let gateway = gateway("");
     let said = give(&gateway, "asks", "hello");
     let envelope = &said["result"];
@@ -29,7 +29,7 @@ fn a_task_is_done_and_told_in_the_envelope() {
 }
 
 #[test]
-fn it_is_there_only_where_the_owner_switched_it_on() {
+fn it_is_available_only_if_enabled() {
     let plain = Gateway::start();
     let said = give(&plain, "asks", "hello");
     assert_eq!(said["ok"], false, "{said}");
@@ -130,7 +130,7 @@ fn files_are_read_and_written_below_its_folder_and_nowhere_else() {
 }
 
 #[test]
-fn what_was_not_offered_is_answered_with_an_error_and_not_done() {
+fn requests_beyond_the_capabilities_are_refused() {
     let gateway = gateway("");
     let folder = workspace(&gateway);
     let file = folder.join("b.txt");
@@ -147,7 +147,7 @@ fn what_was_not_offered_is_answered_with_an_error_and_not_done() {
 }
 
 #[test]
-fn it_is_confined_unless_the_owner_said_otherwise() {
+fn it_is_sandboxed_unless_the_owner_disabled_that() {
     let gateway = gateway("");
     let secret = gateway.home.path().join("owner.token");
     let outside = gateway.home.outside("loose.txt");

@@ -97,7 +97,7 @@ fn every_fault_of_gemini_leads_to_the_next_model() {
 }
 
 #[test]
-fn without_another_model_the_asker_is_told_what_happened() {
+fn without_a_fallback_model_the_caller_gets_the_error() {
     let server = Aimock::start(&hello());
     for format in &FORMATS {
         let gateway = failing(format, &server.url(), "retries = 0", "");
@@ -131,7 +131,7 @@ fn without_another_model_the_asker_is_told_what_happened() {
 }
 
 #[test]
-fn who_asks_for_patience_is_asked_again_when_it_said() {
+fn retry_after_is_respected() {
     let busy = |status: u16| json!({ "error": { "message": "come back later", "type": "rate_limit_error" }, "status": status, "retryAfter": 1 });
     let fixtures = json!([
         { "match": { "userMessage": "limited", "sequenceIndex": 0 }, "response": busy(429) },
@@ -189,7 +189,7 @@ fn cutting(format: &Format, url: &str) -> Gateway {
 }
 
 #[test]
-fn a_reply_that_breaks_off_is_taken_back_and_begun_anew() {
+fn an_interrupted_reply_is_withdrawn_and_restarted() {
     for format in &FORMATS {
         let kind = format.kind;
         let server = Aimock::start(&cut());

@@ -44,7 +44,7 @@ fn mistakes() -> Vec<(&'static str, &'static str, Value, &'static str)> {
 }
 
 #[test]
-fn a_models_mistakes_are_told_to_it_and_change_nothing() {
+fn a_models_mistakes_are_reported_to_it_and_change_nothing() {
     let mut fixtures = Vec::new();
     for (name, tool, arguments, _) in mistakes() {
         let call = json!({ "id": format!("call_{name}"), "name": tool, "arguments": arguments });
@@ -242,7 +242,7 @@ fn goes_on(gateway: &Gateway, server: &Late) {
 }
 
 #[test]
-fn what_a_model_says_after_it_was_stopped_is_not_heard() {
+fn output_after_a_stop_is_ignored() {
     let server = Late::start(Then::Ends);
     let gateway = gateway(&CHAT, &server.url, "");
     let body = json!({ "message": "write it" });

@@ -128,7 +128,7 @@ fn each_result_answers_its_call_in_order() {
 
 /// The fields that a format has for how much to write and how hard to think.
 #[test]
-fn how_much_and_how_hard_is_said_in_each_formats_own_words() {
+fn token_limit_and_effort_are_sent_in_each_format() {
     let low = "[agents.main]\nthinking = \"low\"\n";
     for (format, path, expect) in [
         (
@@ -184,7 +184,7 @@ fn how_much_and_how_hard_is_said_in_each_formats_own_words() {
 }
 
 #[test]
-fn the_stable_beginning_and_the_end_of_the_talk_are_marked_for_the_cache() {
+fn stable_prefix_and_last_message_get_cache_markers() {
     let (passed, _) = two_turns(&MESSAGES, "");
     let ephemeral = json!({ "type": "ephemeral" });
     for Passed { head, body } in &passed {
@@ -214,7 +214,7 @@ fn the_stable_beginning_and_the_end_of_the_talk_are_marked_for_the_cache() {
 }
 
 #[test]
-fn a_schema_reaches_the_model_in_each_formats_own_words() {
+fn a_schema_is_sent_in_each_format() {
     let schema = json!({
         "type": "object", "properties": { "a": { "type": "string" } },
         "required": ["a"], "additionalProperties": false,

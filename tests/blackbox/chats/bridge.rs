@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use super::scene::{Scene, threads};
+use super::fixture::{Scene, threads};
 use crate::harness::eventually;
 use crate::http::Request;
 use crate::socket::Socket;
@@ -92,7 +92,7 @@ fn let_in(scene: &Scene, who: &str) {
 }
 
 #[test]
-fn a_stranger_gets_a_code_and_whoever_is_let_in_gets_answers() {
+fn a_stranger_gets_a_code_and_an_approved_sender_gets_answers() {
     let (scene, token) = stage();
     assert_eq!(scene.account("signal", "default")["state"], "error");
     let mut bridge = Bridge::connect(&scene, &token, &["channel.sent"]);
@@ -125,7 +125,7 @@ fn a_stranger_gets_a_code_and_whoever_is_let_in_gets_answers() {
 }
 
 #[test]
-fn what_is_told_twice_counts_once_also_after_a_kill() {
+fn a_repeated_event_counts_once_even_after_a_kill() {
     let (scene, token) = stage();
     let mut bridge = Bridge::connect(&scene, &token, &[]);
     bridge.tell(json!({ "id": "m1", "text": "hello" }));
@@ -151,7 +151,7 @@ fn let_in_when_asked(scene: &Scene) {
 }
 
 #[test]
-fn what_is_said_waits_for_a_bridge_and_what_it_does_not_speak_of_is_unknown() {
+fn messages_wait_for_a_bridge_and_unconfirmed_ones_are_unknown() {
     let (scene, token) = stage();
     let mut bridge = Bridge::connect(&scene, &token, &[]);
     bridge.tell(json!({ "id": "m1", "text": "hello" }));
@@ -178,7 +178,7 @@ fn what_is_said_waits_for_a_bridge_and_what_it_does_not_speak_of_is_unknown() {
 }
 
 #[test]
-fn a_refusal_of_the_service_is_told_and_one_for_now_is_tried_again() {
+fn a_permanent_refusal_is_reported_and_a_temporary_one_retried() {
     let (scene, token) = stage();
     let mut bridge = Bridge::connect(&scene, &token, &["channel.sent"]);
     bridge.tell(json!({ "id": "m1", "text": "hello" }));

@@ -9,8 +9,8 @@ use manyhands_platforms::{Moment, Watcher};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use super::fixture::{Scene, threads};
 use super::line::{line, use_line};
-use super::scene::{Scene, threads};
 use crate::harness::eventually;
 use crate::sql::Sql;
 

@@ -3,7 +3,7 @@
 use manyhands_platforms::discord::{ADA, BOT, CHANNEL, DIRECT, Discord, THREAD, TOKEN};
 use serde_json::{Value, json};
 
-use super::scene::{ASK, Scene, WRITE, threads};
+use super::fixture::{ASK, Scene, WRITE, threads};
 
 struct Stage {
     scene: Scene,
@@ -68,7 +68,7 @@ fn a_direct_message_is_answered_with_discords_marks_and_calls_nobody() {
 }
 
 #[test]
-fn in_a_server_only_a_call_is_heard_and_a_thread_is_answered_in_itself() {
+fn in_a_server_only_mentions_are_answered_and_threads_stay_threads() {
     let stage = stage(&owner(), "");
     stage.say(CHANNEL, "hello everybody", json!({}));
     let call = stage.say(CHANNEL, &format!("<@{BOT}> hello"), calls());
@@ -183,7 +183,7 @@ fn a_connection_that_breaks_is_resumed_and_nothing_is_lost_or_doubled() {
 }
 
 #[test]
-fn a_session_that_discord_forgot_is_begun_anew() {
+fn an_invalid_discord_session_is_restarted() {
     let stage = stage(&owner(), "");
     stage.say(DIRECT, "hello one", json!({}));
     stage.posted(1);

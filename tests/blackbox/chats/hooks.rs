@@ -9,8 +9,8 @@ use manyhands_platforms::telegram::Telegram;
 use manyhands_platforms::whatsapp::WhatsApp;
 use serde_json::{Value, json};
 
+use super::fixture::{ASK, Scene, WRITE, threads};
 use super::line::{line, use_line};
-use super::scene::{ASK, Scene, WRITE, threads};
 use super::whatsapp::{VERIFY, use_whatsapp, whatsapp};
 use crate::http::{Request, Response};
 
@@ -283,7 +283,7 @@ fn a_crash_amid_a_turn_neither_loses_nor_doubles_it() {
 }
 
 #[test]
-fn what_was_acknowledged_just_before_a_crash_is_answered_after_it() {
+fn an_acknowledged_webhook_is_answered_after_a_crash() {
     let mut stage = stage("");
     for round in 0..3 {
         let calls = stage.all.say(&format!("hello round {round}"));
@@ -307,7 +307,7 @@ fn reserialised(body: &str) -> String {
 }
 
 #[test]
-fn what_is_not_signed_by_the_platform_is_refused_and_leaves_nothing() {
+fn an_unsigned_webhook_is_refused_and_leaves_nothing() {
     let stage = stage("");
     let all = &stage.all;
     let changed = |mut call: Call| {

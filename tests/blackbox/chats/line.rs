@@ -6,7 +6,7 @@ use manyhands_platforms::line::{Event, Line};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::scene::{ASK, Scene, WRITE, threads};
+use super::fixture::{ASK, Scene, WRITE, threads};
 
 /// The owner.
 pub const ADA: &str = "Uada00000000000000000000000000aaa";
@@ -132,7 +132,7 @@ fn when_the_token_is_too_old_the_answer_is_pushed_and_arrives_once() {
 }
 
 #[test]
-fn in_a_group_only_a_call_is_heard_and_the_answer_quotes_it() {
+fn in_a_group_only_mentions_are_answered_with_a_quote() {
     let stage = stage("", "");
     stage.say(GROUP, ADA, "hello everybody");
     let call = json!({

@@ -3,8 +3,8 @@
 use manyhands_platforms::line::Line;
 use serde_json::{Value, json};
 
+use super::fixture::{Scene, threads};
 use super::line::ADA;
-use super::scene::{Scene, threads};
 use crate::harness::eventually;
 use crate::socket::Socket;
 

@@ -5,7 +5,7 @@ use manyhands_platforms::slack::{APP_TOKEN, BOT_TOKEN, Posted, Slack};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::scene::{ASK, Scene, WRITE, threads};
+use super::fixture::{ASK, Scene, WRITE, threads};
 use crate::harness::eventually;
 
 const DM: &str = "D0ADA";
@@ -91,7 +91,7 @@ fn a_direct_message_is_answered_with_slacks_marks() {
 }
 
 #[test]
-fn an_answer_can_be_seen_coming_and_ends_as_one_message() {
+fn a_streamed_answer_ends_as_one_message() {
     let turns = r#"
   - when: { user: a story }
     deltas: ["Once upon a time there was a machine that had many hands. ", "It wrote ", "**and** wrote."]
@@ -107,7 +107,7 @@ fn an_answer_can_be_seen_coming_and_ends_as_one_message() {
 }
 
 #[test]
-fn in_a_channel_only_a_call_is_heard_once_and_answered_in_its_thread() {
+fn in_a_channel_a_mention_is_answered_once_in_its_thread() {
     let stage = stage("", "");
     stage.say(ROOM, ADA, "hello everybody", json!({}));
     // Slack tells of a call twice: as a message and as a call.
@@ -142,7 +142,7 @@ fn in_a_channel_only_a_call_is_heard_once_and_answered_in_its_thread() {
 }
 
 #[test]
-fn a_stranger_gets_a_code_once_and_is_heard_when_the_owner_says_so() {
+fn a_stranger_gets_one_code_and_is_answered_once_approved() {
     let stage = stage("", "");
     let scene = &stage.scene;
     stage.say("D0EVE", "U0EVE", "hello", json!({}));

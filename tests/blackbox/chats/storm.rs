@@ -8,8 +8,8 @@ use manyhands_platforms::line::Line;
 use manyhands_platforms::slack::{APP_TOKEN, BOT_TOKEN, Slack};
 use serde_json::json;
 
+use super::fixture::{Scene, threads};
 use super::line::{line, use_line};
-use super::scene::{Scene, threads};
 use crate::harness::eventually;
 use crate::http::Request;
 use crate::sql::Sql;
@@ -131,7 +131,7 @@ fn within_a_chat_the_order_is_that_of_the_webhooks() {
 }
 
 #[test]
-fn a_chat_in_trouble_is_alone_in_it_and_its_dead_letters_are_shown() {
+fn a_failing_chat_affects_no_other_and_shows_its_dead_letters() {
     let threads = threads();
     let slack = threads.block_on(Slack::start());
     let settings = format!(

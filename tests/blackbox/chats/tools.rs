@@ -8,7 +8,7 @@ mod react;
 
 use serde_json::Value;
 
-use super::telegram::stage::{ADA, MAIN, Stage};
+use super::telegram::fixture::{ADA, MAIN, Stage};
 
 /// What a tool gave in the owner's session, once the turn that `word` began has ended.
 #[track_caller]

@@ -5,7 +5,7 @@ use manyhands_platforms::whatsapp::WhatsApp;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::scene::{ASK, Scene, WRITE, threads};
+use super::fixture::{ASK, Scene, WRITE, threads};
 use crate::harness::eventually;
 
 /// The owner.
@@ -109,7 +109,7 @@ fn a_direct_message_is_answered_with_whatsapps_marks_and_marked_as_read() {
 }
 
 #[test]
-fn in_a_group_only_a_call_is_heard_and_the_answer_names_it() {
+fn in_a_group_only_mentions_are_answered_by_name() {
     let stage = stage("", "");
     let said = |text: &str| {
         let what = json!({ "text": { "body": text }, "group_id": "Y2FwaV9ncm91cDox" });
@@ -179,7 +179,7 @@ fn pictures_are_shown_and_files_are_kept() {
 }
 
 #[test]
-fn buttons_ask_the_owner_and_the_answer_is_said_once() {
+fn buttons_ask_the_owner_and_the_answer_comes_once() {
     let stage = stage(
         &format!("{ASK}\n[channels.whatsapp]\ndm = \"open\"\n"),
         WRITE,
@@ -271,7 +271,7 @@ fn a_message_that_fails_after_it_was_taken_is_shown_and_can_be_sent_again() {
 }
 
 #[test]
-fn somebody_who_has_been_silent_for_a_day_cannot_be_written_to_and_that_is_shown() {
+fn a_contact_silent_for_a_day_is_shown_as_unreachable() {
     let turns = r#"
   - when: { user: slowly }
     delay_ms: 1500

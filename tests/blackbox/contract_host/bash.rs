@@ -187,7 +187,7 @@ fn aliases_work_when_their_folders_have_names_that_bash_would_split() {
 }
 
 #[test]
-fn it_starts_in_the_workspace_or_where_it_is_told() {
+fn it_starts_in_the_workspace_or_in_cwd() {
     let c = Contract::new();
     for folder in ["workspace/p", "cache/p q", "state/p"] {
         c.put(&format!("{folder}/x"), "x");

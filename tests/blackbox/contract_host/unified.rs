@@ -294,7 +294,7 @@ fn write_file_refuses_other_places_and_more_than_its_limit() {
 }
 
 #[test]
-fn powershell_is_off_unless_asked_for_and_says_when_it_is_not_installed() {
+fn powershell_is_off_by_default_and_reports_a_missing_install() {
     let c = Contract::new();
     assert!(
         c.tools.iter().all(|tool| tool["name"] != POWERSHELL),

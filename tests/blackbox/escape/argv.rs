@@ -421,7 +421,7 @@ fn no_argument_list_of_any_allowed_program_gets_out() {
 }
 
 #[test]
-fn the_innocent_do_nothing_even_when_free() {
+fn harmless_programs_do_nothing_even_unconfined() {
     let yard = Yard::new();
     for name in INNOCENT {
         let argv = yard.argv(

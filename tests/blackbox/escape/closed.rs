@@ -88,7 +88,7 @@ fn programs() -> [(&'static str, Value); 2] {
 }
 
 #[test]
-fn without_landlock_or_seccomp_nothing_runs_and_the_remedy_is_told() {
+fn without_landlock_or_seccomp_nothing_runs_and_the_remedy_is_named() {
     for (call, named, remedy) in LACKS {
         let yard = yard(Some(call));
         for (tool, arguments) in programs() {
@@ -134,7 +134,7 @@ fn without_landlock_or_seccomp_nothing_runs_and_the_remedy_is_told() {
 }
 
 #[test]
-fn with_both_the_same_calls_run_and_the_doctor_is_content() {
+fn with_both_the_same_calls_run_and_the_doctor_reports_no_problem() {
     let yard = yard(None);
     for (tool, arguments) in programs() {
         let said = yard.gateway.call(tool, arguments);
@@ -149,7 +149,7 @@ fn with_both_the_same_calls_run_and_the_doctor_is_content() {
 
 /// Where calls cannot be brokered they are refused, and programs run all the same.
 #[test]
-fn without_a_listener_programs_run_and_change_no_modes_and_the_doctor_says_so() {
+fn without_a_listener_programs_cannot_change_modes_and_the_doctor_reports_it() {
     let (seccomp, ..) = LACKS[1];
     let home = Home::new();
     let root = home.outside("work");

@@ -114,7 +114,7 @@ fn the_gateways_environment_does_not_reach_the_shell() {
 
 /// `deny_paths` reads text, which quoting hides; behind it the sandbox stands.
 #[test]
-fn denied_names_can_be_hidden_and_still_give_nothing_away() {
+fn hiding_a_denied_name_still_reveals_nothing() {
     let yard = Yard::with(
         "[tools.bash]\ndeny_paths = [\"owner.token\", \"vault.key\", \"config.toml\"]\n",
     );

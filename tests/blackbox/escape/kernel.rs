@@ -152,13 +152,13 @@ fn a_growing_file_can_be_followed() {
 
 /// A machine that refuses some of these to everybody proves nothing with those.
 #[test]
-fn the_kernels_wide_doors_are_shut() {
+fn dangerous_system_calls_are_blocked() {
     check("kernel", 8);
 }
 
 /// A list of what is refused has to be kept up with the kernel.
 #[test]
-fn doors_of_newer_kernels_are_shut_too() {
+fn system_calls_of_newer_kernels_are_blocked_too() {
     check("newer", 0);
 }
 

@@ -103,7 +103,7 @@ fn end(mark: &str) {
 }
 
 #[test]
-fn a_deaf_program_ends_when_its_time_is_up() {
+fn a_program_that_ignores_signals_ends_at_its_timeout() {
     let yard = Yard::new();
     let deaf = "trap '' TERM HUP INT QUIT USR1; beat & (trap '' TERM; exec sleep 1000) & beat";
     let mark = &yard.canary;

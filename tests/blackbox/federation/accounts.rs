@@ -54,7 +54,7 @@ fn status(gateway: &Gateway, pcid: &str) -> Value {
 }
 
 #[test]
-fn the_first_account_is_used_and_said_and_another_may_be_named() {
+fn the_first_account_is_used_and_reported_and_another_may_be_named() {
     let (gateway, [first, second]) = stage();
     let said = invoke(&gateway, None);
     assert_eq!(said["ok"], true, "{said}");
@@ -75,7 +75,7 @@ fn the_first_account_is_used_and_said_and_another_may_be_named() {
 }
 
 #[test]
-fn an_account_that_is_not_there_or_in_the_wrong_place_is_refused() {
+fn an_unknown_or_misplaced_account_is_refused() {
     let (gateway, [first, _]) = stage();
     let unknown = invoke(&gateway, Some("01J00000000000000000000000"));
     assert_eq!(unknown["ok"], false, "{unknown}");
@@ -89,7 +89,7 @@ fn an_account_that_is_not_there_or_in_the_wrong_place_is_refused() {
 }
 
 #[test]
-fn code_uses_the_accounts_that_were_selected_for_it_and_says_which() {
+fn a_script_uses_and_reports_its_selected_accounts() {
     let (gateway, [first, second]) = stage();
     let code = "return (await callTool('s', 'environment', { name: 'WHO' })).length > 0";
     let run = |selections: Value| {

@@ -35,7 +35,7 @@ fn a_server_of_both_eras_asks_and_logs_to_an_older_client_as_it_would_directly()
 }
 
 #[test]
-fn what_a_server_has_not_declared_is_not_passed_on_and_wrong_parameters_are_said_to_be_wrong() {
+fn undeclared_features_are_not_forwarded_and_invalid_parameters_are_refused() {
     let program = servers().join("modern.mjs").display().to_string();
     let settings = node("both", &[&program, "stdio", "both"], "");
     let gateway = gateway(Home::new(), &settings, &["both"]);

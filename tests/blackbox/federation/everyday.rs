@@ -13,7 +13,7 @@ fn good(said: Value) -> Value {
 }
 
 #[test]
-fn tools_of_real_servers_stand_in_the_catalogue_under_their_servers_name() {
+fn tools_of_real_servers_are_listed_under_their_servers_name() {
     let home = Home::new();
     let shared = home.outside("shared");
     std::fs::create_dir(&shared).expect("a folder");
@@ -121,7 +121,7 @@ fn the_owner_hides_renames_and_describes_tools_anew() {
 }
 
 #[test]
-fn a_call_that_takes_too_long_ends_and_is_taken_back() {
+fn a_call_over_its_deadline_is_cancelled_at_the_server() {
     let home = Home::new();
     let scripted = Scripted::beside(&home, "script", &["silence", "echo"]);
     let gateway = gateway(home, &scripted.settings("s", "timeout = 1"), &["s"]);
@@ -212,7 +212,7 @@ fn only_named_agents_use_a_server() {
 }
 
 #[test]
-fn a_bad_server_stands_in_nobodys_way() {
+fn a_broken_server_affects_no_other() {
     let home = Home::new();
     let scripted = Scripted::beside(&home, "script", &["echo"]);
     let bad = "[mcpServers.nowhere]\ncommand = \"no-such-program\"\n[mcpServers.closed]\nurl = \"http://127.0.0.1:9/mcp\"\n\
@@ -265,7 +265,7 @@ fn tools_that_come_and_go_are_seen() {
 }
 
 #[test]
-fn a_server_is_added_and_taken_away_while_the_gateway_runs() {
+fn a_server_is_added_and_removed_at_runtime() {
     let home = Home::new();
     let scripted = Scripted::beside(&home, "script", &["echo"]);
     let gateway = gateway(home, "", &[]);

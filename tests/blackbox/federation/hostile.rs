@@ -146,7 +146,7 @@ fn schemas_that_cannot_be_are_left_out() {
 }
 
 #[test]
-fn secrets_that_a_server_tells_again_are_cut_out() {
+fn secrets_echoed_by_a_server_are_redacted() {
     let home = Home::new();
     let scripted = Scripted::beside(&home, "bad", &["environment", "echo"]);
     let secret = "sk-test-0123456789abcdefXYZ";

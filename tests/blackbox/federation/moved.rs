@@ -70,7 +70,7 @@ impl Stage {
 }
 
 #[test]
-fn a_document_that_moves_to_another_host_is_held_and_its_host_hears_nothing() {
+fn a_document_that_names_another_host_is_held_and_that_host_not_called() {
     let (good, evil) = (service(), service());
     let stage = Stage::new(ALLOWED, &document(&good.url("/v1")));
     super::known(&stage.gateway, "pets");

@@ -125,7 +125,7 @@ fn every_client_sees_results_resources_prompts_and_progress_as_they_are() {
 }
 
 #[test]
-fn a_call_that_its_client_takes_back_is_taken_back_at_the_server() {
+fn a_client_cancellation_is_forwarded_to_the_server() {
     let home = Home::new();
     let scripted = Scripted::beside(&home, "script", &["silence"]);
     let gateway = gateway(home, &scripted.settings("s", ""), &["s"]);
@@ -171,7 +171,7 @@ fn a_real_server_is_the_same_through_the_gateway() {
 }
 
 #[test]
-fn whoever_may_not_use_a_server_does_not_reach_it() {
+fn a_caller_without_access_does_not_reach_a_server() {
     let home = Home::new();
     let scripted = Scripted::beside(&home, "script", &["echo", "other"]);
     let gateway = gateway(
@@ -245,7 +245,7 @@ fn whoever_may_not_use_a_server_does_not_reach_it() {
 }
 
 #[test]
-fn only_whoever_can_be_asked_has_a_connection_of_their_own() {
+fn only_clients_with_elicitation_get_their_own_connection() {
     let home = Home::new();
     let scripted = Scripted::beside(&home, "script", &["pid"]);
     let gateway = gateway(home, &scripted.settings("s", ""), &["s"]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Scripted, gateway, runs};
 use crate::harness::{Gateway, Home, eventually};
 use crate::http::{Request, Response};
-use crate::nodes::stage::lives;
+use crate::nodes::fixture::lives;
 
 #[test]
 fn a_gateway_that_dies_without_warning_leaves_no_program_behind() {

@@ -16,7 +16,7 @@ turns:
 "#;
 
 #[test]
-fn numbers_without_words_are_lines_of_what_a_tool_prints() {
+fn progress_without_message_is_shown_as_a_line() {
     let everything = node("everything", &[&official("everything"), "stdio"], "");
     let rules = "[[policy.rules]]\ndecision = \"allow\"\n";
     let gateway = scripted(SCRIPT, &format!("{rules}\n{everything}"));

@@ -74,7 +74,7 @@ fn a_tool_whose_schema_would_never_end_is_left_out_and_the_others_work() {
 }
 
 #[test]
-fn a_tool_that_becomes_a_bomb_is_held_and_refused_when_it_is_taken_on() {
+fn a_tool_with_a_hostile_schema_is_held_and_refused_on_accept() {
     let home = Home::new();
     let bad = Scripted::beside(&home, "bad", &["turns", "changed"]);
     let gateway = gateway(home, &bad.settings("bad", ""), &["bad"]);

@@ -86,7 +86,7 @@ fn decide(gateway: &Gateway, id: &Value, decision: &str) {
 }
 
 #[test]
-fn whoever_heard_a_server_asks_before_running_anything() {
+fn a_turn_that_read_a_server_result_asks_before_running_anything() {
     let gateway = stage();
     for (session, message) in [("a", "just run"), ("b", "run in code")] {
         let end = turn(&gateway, session, message);
@@ -118,7 +118,7 @@ fn whoever_heard_a_server_asks_before_running_anything() {
 }
 
 #[test]
-fn a_script_of_a_turn_that_heard_a_server_asks_before_running_anything() {
+fn a_script_of_a_turn_that_read_a_server_result_asks_before_running_anything() {
     let gateway = stage();
     for decision in ["approve", "deny"] {
         let end = turn(&gateway, decision, "all in code");
@@ -135,7 +135,7 @@ fn a_script_of_a_turn_that_heard_a_server_asks_before_running_anything() {
 }
 
 #[test]
-fn whoever_heard_a_server_asks_before_telling_anybody() {
+fn a_turn_that_read_a_server_result_asks_before_sending_anything() {
     let gateway = stage();
     let paused = turn(&gateway, "first", "look at a letter");
     assert_eq!(paused["status"], "paused", "{paused}");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::plan::{Call, Harm, turns};
 use super::world::{Asked, harmed, listener, owner};
-use crate::chats::telegram::stage::{ADA, BO, OWNED, Stage, called};
+use crate::chats::telegram::fixture::{ADA, BO, OWNED, Stage, called};
 use crate::harness::eventually;
 
 const HARMS: [Harm; 6] = [
@@ -148,14 +148,14 @@ fn outcome(rules: &str) -> (BTreeSet<usize>, BTreeSet<usize>) {
 }
 
 #[test]
-fn what_a_guest_says_does_no_harm_without_the_owner() {
+fn guest_text_does_no_harm_without_the_owner() {
     let (asked, harmed) = outcome("");
     assert_eq!(harmed, BTreeSet::new());
     assert_eq!(asked, (0..sequences().len()).collect());
 }
 
 #[test]
-fn with_open_rules_what_a_guest_says_takes_effect() {
+fn with_open_rules_guest_text_takes_effect() {
     let rules = "policy.rules = [{ decision = \"allow\" }]\n";
     let (asked, harmed) = outcome(rules);
     assert_eq!(harmed, (0..sequences().len()).collect());

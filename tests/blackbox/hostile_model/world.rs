@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::plan::{Carrier, Sequence, Source, Step};
-use crate::chats::scene::{Scene, threads};
-use crate::chats::telegram::stage::Stage;
+use crate::chats::fixture::{Scene, threads};
+use crate::chats::telegram::fixture::Stage;
 use crate::federation::Scripted;
 use crate::harness::{Gateway, Home};
 use crate::http::{Connection, Request};
-use crate::nodes::stage::{LONG, Machine};
+use crate::nodes::fixture::{LONG, Machine};
 use crate::socket::Socket;
 
 /// How many sequences are played at once.

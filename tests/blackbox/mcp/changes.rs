@@ -151,7 +151,7 @@ fn sees_laptop(gateway: &Gateway, token: &str) -> bool {
 }
 
 #[test]
-fn every_era_is_told_over_http_that_tools_came_and_went() {
+fn every_era_is_notified_over_http_of_tool_list_changes() {
     let gateway = Gateway::start();
     let owner = gateway.owner.clone();
     let versions = ["2025-03-26", "2025-06-18", "2025-11-25"];
@@ -181,7 +181,7 @@ fn every_era_is_told_over_http_that_tools_came_and_went() {
 }
 
 #[test]
-fn a_token_is_told_only_of_what_it_may_see() {
+fn a_token_is_notified_only_of_visible_changes() {
     let gateway = Gateway::start();
     let (limited, id) =
         gateway.token(json!({ "name": "limited", "role": "client", "tools": ["gsv__*"] }));
@@ -210,7 +210,7 @@ fn a_token_is_told_only_of_what_it_may_see() {
 }
 
 #[test]
-fn a_client_that_comes_back_is_told_what_it_missed() {
+fn a_reconnecting_client_gets_missed_notifications() {
     let gateway = Gateway::start();
     let request = get("2025-11-25", &gateway.owner);
     let back = |id: &Option<String>| {
@@ -237,7 +237,7 @@ fn a_client_that_comes_back_is_told_what_it_missed() {
 }
 
 #[test]
-fn the_stream_stands_behind_the_same_doors() {
+fn the_stream_has_the_same_access_checks() {
     let gateway = Gateway::start();
     let bare = || Request::get("/mcp").header("Accept", "text/event-stream");
     let owner = || bare().bearer(&gateway.owner);
@@ -310,7 +310,7 @@ fn pipe_sees_laptop(pipe: &mut Pipe) -> bool {
 }
 
 #[test]
-fn over_standard_streams_a_gateway_that_starts_again_is_found_and_told() {
+fn over_stdio_a_restarted_gateway_is_found_and_changes_notified() {
     for era in [Era::Initialize, Era::Stateless] {
         let gateway = Gateway::settled();
         let address = gateway.addr;

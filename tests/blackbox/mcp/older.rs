@@ -236,7 +236,7 @@ fn wrong() -> Vec<(Value, i64)> {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_said_by_its_code() {
+fn an_invalid_request_gets_its_error_code() {
     let gateway = Gateway::start();
     let owner = gateway.owner.clone();
     let session = begin(&gateway, &owner);
@@ -267,7 +267,7 @@ fn what_is_wrong_with_a_request_is_said_by_its_code() {
 }
 
 #[test]
-fn what_is_no_message_is_a_bad_request() {
+fn a_malformed_message_is_a_bad_request() {
     let gateway = Gateway::start();
     let owner = gateway.owner.clone();
     let session = begin(&gateway, &owner);

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, eventually};
+use crate::nodes::fixture::{Machine, Plan, wait_offline, wait_online};
 use crate::nodes::proxy::Proxy;
-use crate::nodes::stage::{Machine, Plan, wait_offline, wait_online};
 use crate::socket::{Socket, envelope};
 
 /// Starts a command in the background that ends when the file `go` is there: its session.
@@ -47,7 +47,7 @@ fn lenient() -> Gateway {
 }
 
 #[test]
-fn the_end_of_background_work_is_told_to_whoever_started_it() {
+fn the_session_that_started_background_work_is_notified_of_its_end() {
     for (ending, event, code) in [
         ("true", "finished", json!(0)),
         ("exit 3", "failed", json!(3)),
@@ -88,7 +88,7 @@ fn the_end_of_background_work_is_told_to_whoever_started_it() {
 }
 
 #[test]
-fn work_that_runs_out_of_time_in_the_background_is_told_so() {
+fn background_work_over_its_timeout_is_reported_as_such() {
     let gateway = lenient();
     let _laptop = Machine::lend(&gateway, "laptop");
     let mut client = Socket::connect(gateway.addr, &gateway.client("agent"));
@@ -114,7 +114,7 @@ fn work_that_runs_out_of_time_in_the_background_is_told_so() {
 }
 
 #[test]
-fn what_ended_while_the_node_was_cut_off_is_told_when_it_is_back_and_once() {
+fn an_end_during_a_disconnect_is_reported_once_after_reconnect() {
     let gateway = lenient();
     let proxy = Proxy::start(gateway.addr);
     let laptop = Plan::new(&gateway, "laptop")

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Gateway, eventually};
 use crate::http::Connection;
-use crate::nodes::stage::{Machine, ask, lives, request};
+use crate::nodes::fixture::{Machine, ask, lives, request};
 
 #[test]
 fn a_command_that_runs_out_of_time_is_ended_with_all_its_descendants() {
@@ -124,7 +124,7 @@ fn a_caller_that_goes_away_ends_its_command() {
 }
 
 #[test]
-fn of_endless_output_the_end_is_kept_and_no_character_is_torn() {
+fn endless_output_keeps_its_end_in_whole_characters() {
     let gateway = Gateway::start();
     let laptop = Machine::lend(&gateway, "laptop");
     // 300,000 characters of 2, 3 and 4 bytes: every edge of a read falls into some of them.

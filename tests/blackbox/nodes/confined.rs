@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::harness::{Gateway, Home, eventually};
+use crate::nodes::fixture::{Machine, Plan, tools_of};
 use crate::nodes::player::greeting;
-use crate::nodes::stage::{Machine, Plan, tools_of};
 
 /// A gateway, and a secret beside what is lent.
 struct Desk {
@@ -201,7 +201,7 @@ fn a_read_only_machine_offers_nothing_that_writes() {
         "own"
     );
     assert!(!laptop.file("new.txt").exists());
-    let record = crate::nodes::stage::on_record(&desk.gateway, "laptop").expect("a record");
+    let record = crate::nodes::fixture::on_record(&desk.gateway, "laptop").expect("a record");
     let capabilities = record["hostCapabilities"].to_string();
     assert!(
         !capabilities.contains("filesystem.write") && !capabilities.contains("filesystem.edit"),
@@ -238,7 +238,7 @@ fn no_command_sees_the_nodes_own_variables() {
 }
 
 #[test]
-fn what_the_gateway_sends_does_not_widen_a_machine() {
+fn the_gateway_cannot_widen_what_a_machine_shares() {
     let desk = Desk::new();
     let laptop = desk.lend("laptop", &["--sandbox", "workspace"]);
     for more in ["sandbox", "jail", "workspace", "env"] {
@@ -273,7 +273,7 @@ fn own() -> (Gateway, String) {
 }
 
 #[test]
-fn the_gateways_own_machine_is_lent_without_the_gateways_own_files() {
+fn the_gateways_machine_is_shared_without_the_gateways_files() {
     let (gateway, own) = own();
     let home = gateway.home.path();
     let bash = |command: &str| gateway.call(&format!("{own}__Bash"), json!({ "command": command }));
@@ -325,7 +325,7 @@ fn the_gateways_own_machine_is_lent_without_the_gateways_own_files() {
 #[test]
 fn the_gateways_own_machine_is_a_node_like_any_other_and_can_be_left_out() {
     let (gateway, own) = own();
-    let record = crate::nodes::stage::on_record(&gateway, &own).expect("a record");
+    let record = crate::nodes::fixture::on_record(&gateway, &own).expect("a record");
     assert_eq!(record["online"], true, "{record}");
     assert_eq!(tools_of(&gateway, &own).len(), 7);
     let log = gateway.call("gsv__LogsGet", json!({}));

@@ -7,7 +7,7 @@ use manyhands_node::testing;
 use serde_json::{Value, json};
 
 use crate::harness::Gateway;
-use crate::nodes::stage::{Machine, Plan, tools};
+use crate::nodes::fixture::{Machine, Plan, tools};
 
 /// The result of a call; what the gateway shortened is taken from where it keeps the whole.
 fn call(gateway: &Gateway, node: &str, tool: &str, arguments: Value) -> Result<Value, String> {

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::harness::{Daemon, Gateway, tree};
 use crate::http::Connection;
-use crate::nodes::proxy::{Deed, Proxy, Way};
-use crate::nodes::stage::{
+use crate::nodes::fixture::{
     Asked, Machine, Plan, noise, parts, request, sha256, transfer, wait_online,
 };
+use crate::nodes::proxy::{Deed, Proxy, Way};
 
 /// Twelve whole pieces and a bit.
 const SIZE: usize = 12 * 256 * 1024 + 77;
@@ -176,32 +176,32 @@ fn check_every_boundary(far: Far, side: Side, way: Way, sure: usize) {
 }
 
 #[test]
-fn a_source_cut_off_after_any_frame_it_sends_goes_on_and_the_file_is_whole() {
+fn a_source_disconnected_after_any_sent_frame_resumes_and_the_file_is_whole() {
     check_every_boundary(Far::Machine, Side::Source, Way::Up, PIECES + 2);
 }
 
 #[test]
-fn a_source_cut_off_before_any_frame_it_is_sent_goes_on_and_the_file_is_whole() {
+fn a_source_disconnected_before_any_received_frame_resumes_and_the_file_is_whole() {
     check_every_boundary(Far::Machine, Side::Source, Way::Down, 2);
 }
 
 #[test]
-fn a_destination_cut_off_before_any_frame_it_is_sent_goes_on_and_the_file_is_whole() {
+fn a_destination_disconnected_before_any_received_frame_resumes_and_the_file_is_whole() {
     check_every_boundary(Far::Machine, Side::Destination, Way::Down, PIECES + 2);
 }
 
 #[test]
-fn a_destination_cut_off_after_any_frame_it_sends_goes_on_and_the_file_is_whole() {
+fn a_destination_disconnected_after_any_sent_frame_resumes_and_the_file_is_whole() {
     check_every_boundary(Far::Machine, Side::Destination, Way::Up, 2);
 }
 
 #[test]
-fn a_source_cut_off_on_the_way_to_the_workspace_goes_on_and_the_file_is_whole() {
+fn a_source_disconnected_while_sending_to_the_workspace_resumes_and_the_file_is_whole() {
     check_every_boundary(Far::Workspace, Side::Source, Way::Up, PIECES + 2);
 }
 
 #[test]
-fn a_destination_cut_off_on_the_way_from_the_workspace_goes_on_and_the_file_is_whole() {
+fn a_destination_disconnected_while_receiving_from_the_workspace_resumes_and_the_file_is_whole() {
     check_every_boundary(Far::Workspace, Side::Destination, Way::Down, PIECES + 2);
 }
 
@@ -241,12 +241,12 @@ fn check_kills(side: Side, way: Way) {
 }
 
 #[test]
-fn a_source_killed_while_it_sends_goes_on_when_it_is_lent_again() {
+fn a_killed_source_resumes_when_its_node_restarts() {
     check_kills(Side::Source, Way::Up);
 }
 
 #[test]
-fn a_destination_killed_while_it_receives_goes_on_when_it_is_lent_again() {
+fn a_killed_destination_resumes_when_its_node_restarts() {
     check_kills(Side::Destination, Way::Down);
 }
 

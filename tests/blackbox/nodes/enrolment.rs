@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Daemon, Gateway, eventually};
 use crate::http::Request;
+use crate::nodes::fixture::{Plan, is_online, on_record, wait_offline, wait_online};
 use crate::nodes::player::{Player, greeting};
-use crate::nodes::stage::{Plan, is_online, on_record, wait_offline, wait_online};
 use crate::socket::Socket;
 
 fn code(gateway: &Gateway, name: &str) -> String {
@@ -124,7 +124,7 @@ fn a_code_expires() {
 }
 
 #[test]
-fn guessing_codes_is_slowed_down() {
+fn guessing_codes_is_throttled() {
     let gateway = Gateway::start();
     let good = code(&gateway, "laptop");
     assert_eq!(enrol(&gateway, &code(&gateway, "server")).0, 200);
@@ -216,7 +216,7 @@ fn a_nodes_token_connects_that_node_and_nothing_else() {
 }
 
 #[test]
-fn a_machine_that_is_refused_ends_with_words() {
+fn a_refused_node_exits_with_the_reason() {
     let gateway = Gateway::start();
     for (token, words) in [
         (gateway.client("agent"), "only a node token"),

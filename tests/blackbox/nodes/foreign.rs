@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::harness::Gateway;
+use crate::nodes::fixture::{ask, is_online, on_record, tools_of, wait_offline, wait_online};
 use crate::nodes::player::{Player, greeting};
-use crate::nodes::stage::{ask, is_online, on_record, tools_of, wait_offline, wait_online};
 use crate::socket::Socket;
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -74,7 +74,7 @@ fn a_node_written_by_others_connects_and_serves_calls() {
 }
 
 #[test]
-fn many_calls_to_one_node_are_told_apart() {
+fn concurrent_calls_to_one_node_are_matched_by_id() {
     let gateway = Gateway::start();
     let mut attic = Player::join(&gateway, "attic");
     let asked: Vec<_> = (0..12)
@@ -98,7 +98,7 @@ fn many_calls_to_one_node_are_told_apart() {
 }
 
 #[test]
-fn only_the_node_that_was_asked_may_answer() {
+fn only_the_called_node_may_answer() {
     let gateway = Gateway::start();
     let mut attic = Player::join(&gateway, "attic");
     let mut cellar = Player::join(&gateway, "cellar");
@@ -119,7 +119,7 @@ fn only_the_node_that_was_asked_may_answer() {
 }
 
 #[test]
-fn its_log_is_told_in_its_own_lines() {
+fn its_log_is_returned_line_by_line() {
     let gateway = Gateway::start();
     let mut attic = Player::join(&gateway, "attic");
     let mut cellar = Player::join(&gateway, "cellar");
@@ -221,7 +221,7 @@ fn a_node_may_call_nothing_but_what_is_a_nodes() {
 }
 
 #[test]
-fn the_same_news_count_once_and_reach_whoever_started_the_program() {
+fn a_repeated_process_event_is_delivered_once_to_its_session() {
     let gateway = Gateway::with_config("[[policy.rules]]\ndecision = \"allow\"\n");
     let mut attic = Player::join(&gateway, "attic");
     let mut socket = Socket::connect(gateway.addr, &gateway.client("agent"));

@@ -5,8 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::harness::Gateway;
+use crate::nodes::fixture::{Asked, Machine, noise, sha256, transfer};
 use crate::nodes::player::Player;
-use crate::nodes::stage::{Asked, Machine, noise, sha256, transfer};
 
 const CHUNK: usize = 256 * 1024;
 
@@ -127,7 +127,7 @@ fn two_nodes_written_by_others_pass_a_file_on() {
 }
 
 #[test]
-fn what_a_node_says_is_wrong_ends_the_transfer_with_its_words() {
+fn a_nodes_error_ends_the_transfer_with_its_message() {
     let gateway = Gateway::start();
     let mut attic = Player::join(&gateway, "attic");
     gateway.write("note.md", "a note");
@@ -195,7 +195,7 @@ fn what_a_node_says_is_wrong_ends_the_transfer_with_its_words() {
 }
 
 #[test]
-fn frames_of_a_transfer_that_it_was_not_given_harm_nobody() {
+fn frames_of_foreign_transfers_are_ignored() {
     let gateway = Gateway::start();
     let mut attic = Player::join(&gateway, "attic");
     let mut thief = Player::join(&gateway, "thief");
@@ -236,7 +236,7 @@ fn frames_of_a_transfer_that_it_was_not_given_harm_nobody() {
     let there = fs::read(gateway.home.blob("agents/main/a.bin")).expect("a file");
     assert!(there == bytes, "its bytes and nobody else's");
 
-    let asked = crate::nodes::stage::ask(&gateway, "thief__Bash", json!({ "command": "x" }));
+    let asked = crate::nodes::fixture::ask(&gateway, "thief__Bash", json!({ "command": "x" }));
     let (call, _) = thief.called();
     thief.answer(
         "tool.result",

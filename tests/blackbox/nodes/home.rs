@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::harness::Gateway;
-use crate::nodes::stage::{Machine, Plan};
+use crate::nodes::fixture::{Machine, Plan};
 
 /// A machine whose user has a home with a note in it.
 fn lend(gateway: &Gateway, name: &str, flags: &[&str]) -> (Machine, std::path::PathBuf) {
@@ -99,7 +99,7 @@ fn a_tilde_leads_out_of_no_jail() {
 }
 
 #[test]
-fn a_program_in_the_background_says_how_long_it_lives() {
+fn a_background_program_reports_its_runtime() {
     let gateway = Gateway::start();
     let machine = Machine::lend(&gateway, "laptop");
     let left = |arguments: Value| {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::{Gateway, eventually};
 use crate::http::{Connection, Request};
-use crate::nodes::stage::{
+use crate::nodes::fixture::{
     Machine, ask, is_lost, transfer, wait_all_gone, wait_offline, wait_online,
 };
 
@@ -34,7 +34,7 @@ fn a_killed_node_fails_its_calls_at_once_and_leaves_nothing_running() {
 }
 
 #[test]
-fn a_node_told_to_stop_ends_its_programs_and_says_goodbye() {
+fn a_stopping_node_ends_its_programs_and_disconnects() {
     let gateway = Gateway::start();
     let mut laptop = Machine::lend(&gateway, "laptop");
     let asked = ask(&gateway, "laptop__Bash", json!({ "command": "sleep 1000" }));
@@ -109,7 +109,7 @@ fn a_gateway_killed_in_a_transfer_leaves_the_file_whole_or_absent_and_it_can_be_
         Machine::lend(&gateway, "laptop"),
         Machine::lend(&gateway, "server"),
     );
-    let bytes = crate::nodes::stage::noise(64 << 20, 31);
+    let bytes = crate::nodes::fixture::noise(64 << 20, 31);
     let source = laptop.put("large.bin", &bytes);
     let destination = server.end("in/large.bin");
     let ends = json!({ "source": source, "destination": destination });
@@ -119,7 +119,7 @@ fn a_gateway_killed_in_a_transfer_leaves_the_file_whole_or_absent_and_it_can_be_
     // Or all of it already, where the machine is quicker than this test.
     eventually("some of it is there", || {
         let arrived = server.file("in/large.bin").exists();
-        arrived || !crate::nodes::stage::parts(&server.file("in")).is_empty()
+        arrived || !crate::nodes::fixture::parts(&server.file("in")).is_empty()
     });
     let home = gateway.kill9();
     drop(caller);
@@ -132,5 +132,5 @@ fn a_gateway_killed_in_a_transfer_leaves_the_file_whole_or_absent_and_it_can_be_
     let said = transfer(&gateway, &source, &destination).answer();
     assert_eq!(said["ok"], true, "{said}");
     assert!(fs::read(server.file("in/large.bin")).expect("a file") == bytes);
-    assert!(crate::nodes::stage::parts(&server.file("in")).is_empty());
+    assert!(crate::nodes::fixture::parts(&server.file("in")).is_empty());
 }

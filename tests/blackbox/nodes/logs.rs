@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::harness::Gateway;
+use crate::nodes::fixture::{Machine, ask};
 use crate::nodes::player::Player;
-use crate::nodes::stage::{Machine, ask};
 
 #[test]
 fn the_only_node_is_chosen_by_itself_and_its_lines_are_structured() {
@@ -92,7 +92,7 @@ fn a_hundred_lines_come_by_default_and_5000_at_most() {
     );
     assert_eq!(attic.event("logs.get")["lines"], 5000);
     drop(attic);
-    crate::nodes::stage::is_lost(&asked.answer());
+    crate::nodes::fixture::is_lost(&asked.answer());
 }
 
 #[test]

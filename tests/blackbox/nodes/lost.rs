@@ -6,14 +6,14 @@ use serde_json::json;
 
 use crate::harness::{Daemon, Gateway};
 use crate::http::PATIENCE;
+use crate::nodes::fixture::{Machine, Plan, ask, is_lost, is_online, wait_online};
 use crate::nodes::proxy::Proxy;
-use crate::nodes::stage::{Machine, Plan, ask, is_lost, is_online, wait_online};
 
 /// Longer than a silent connection may last.
 const DEAD: Duration = Duration::from_secs(30);
 
 #[test]
-fn a_connection_that_says_nothing_any_more_is_dead_on_both_sides() {
+fn a_silent_connection_is_closed_on_both_sides() {
     let gateway = Gateway::start();
     let proxy = Proxy::start(gateway.addr);
     let mut laptop = Plan::new(&gateway, "laptop")
@@ -42,7 +42,7 @@ fn a_connection_that_says_nothing_any_more_is_dead_on_both_sides() {
 }
 
 #[test]
-fn a_machine_waits_for_a_gateway_that_is_not_up() {
+fn a_node_retries_until_its_gateway_is_up() {
     let gateway = Gateway::settled();
     let at = gateway.addr;
     let (command, laptop) = Plan::new(&gateway, "laptop").command(&gateway);
@@ -57,7 +57,7 @@ fn a_machine_waits_for_a_gateway_that_is_not_up() {
 }
 
 #[test]
-fn a_name_that_leads_nowhere_is_asked_again() {
+fn an_unresolvable_name_is_retried() {
     let gateway = Gateway::start();
     let (mut command, _) = Plan::new(&gateway, "laptop").command(&gateway);
     command.env("MANYHANDS_URL", "http://no-such-host.invalid:7717");

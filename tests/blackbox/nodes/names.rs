@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use crate::harness::Gateway;
-use crate::nodes::player::Player;
-use crate::nodes::stage::{
+use crate::nodes::fixture::{
     Machine, Plan, ask, is_lost, is_online, on_record, tools_of, wait_offline, wait_online,
 };
+use crate::nodes::player::Player;
 
 #[test]
 fn a_renamed_node_comes_back_under_its_new_name_by_itself() {
@@ -67,7 +67,7 @@ fn a_name_that_is_taken_or_none_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_revoked_node_is_disconnected_at_once_and_its_process_ends_with_words() {
+fn a_revoked_node_is_disconnected_at_once_and_exits_with_the_reason() {
     let gateway = Gateway::start();
     let mut laptop = Machine::lend(&gateway, "laptop");
     let server = Machine::lend(&gateway, "server");
@@ -80,7 +80,7 @@ fn a_revoked_node_is_disconnected_at_once_and_its_process_ends_with_words() {
     let status = laptop.daemon.wait();
     assert!(!status.success(), "{status}");
     laptop.daemon.log.wait_for("the gateway refused this node");
-    crate::nodes::stage::wait_all_gone(&laptop.mark());
+    crate::nodes::fixture::wait_all_gone(&laptop.mark());
     assert_eq!(
         server.bash(&gateway, "echo here")["output"],
         "here\n",
@@ -127,7 +127,7 @@ fn a_node_is_forgotten_when_it_is_gone_or_by_force() {
 }
 
 #[test]
-fn who_connects_under_a_name_takes_it_over_and_pending_calls_fail_at_once() {
+fn a_new_connection_replaces_the_old_and_pending_calls_fail_at_once() {
     let gateway = Gateway::start();
     let mut old = Player::join(&gateway, "laptop");
     let mut client = gateway.ws();
@@ -198,7 +198,7 @@ fn of_two_machines_with_one_name_the_later_has_it_and_the_earlier_does_not_fight
         "one node and no ghost: {log}"
     );
     assert!(
-        crate::nodes::stage::lives(first.daemon.pid()),
+        crate::nodes::fixture::lives(first.daemon.pid()),
         "it waits its turn"
     );
 }

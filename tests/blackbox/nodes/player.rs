@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::{Message, WebSocket};
 
 use crate::harness::Gateway;
 use crate::http::PATIENCE;
-use crate::nodes::stage::wait_online;
+use crate::nodes::fixture::wait_online;
 
 /// A node that the test plays.
 pub struct Player {

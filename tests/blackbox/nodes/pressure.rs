@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::harness::Gateway;
 use crate::http::Connection;
+use crate::nodes::fixture::{Machine, request, resident};
 use crate::nodes::player::{Player, greeting};
-use crate::nodes::stage::{Machine, request, resident};
 
 const MB: u64 = 1 << 20;
 /// What a window, the queues before the socket and the allocator may take together.

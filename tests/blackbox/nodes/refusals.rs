@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::harness::Gateway;
+use crate::nodes::fixture::{on_record, tools, wait_online};
 use crate::nodes::player::{Player, greeting};
-use crate::nodes::stage::{on_record, tools, wait_online};
 
 /// That a greeting is refused with these words, and nothing is left of it.
 #[track_caller]

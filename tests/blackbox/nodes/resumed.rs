@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::chat_socket::Chat;
 use crate::harness::{Gateway, Home, eventually, free_address};
-use crate::nodes::stage::Machine;
+use crate::nodes::fixture::Machine;
 
 const SCRIPT: &str = r#"
 models: [demo]
@@ -37,7 +37,7 @@ fn asked(gateway: &Gateway) -> Value {
 }
 
 #[test]
-fn a_question_about_a_machine_outlives_the_gateway_and_a_yes_runs_it_once_the_machine_is_back() {
+fn an_approval_for_a_node_survives_a_restart_and_runs_when_the_node_is_back() {
     let home = Home::new();
     let script = home.outside("script.yaml");
     fs::write(&script, SCRIPT).expect("the script");

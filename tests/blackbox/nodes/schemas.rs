@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::fixture::on_record;
 use super::player::{Player, greeting};
-use super::stage::on_record;
 use crate::harness::Gateway;
 use crate::http::Request;
 use crate::schemas::{attacked, bombs, deep, ends_under, tree};

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::harness::{Gateway, eventually};
+use crate::nodes::fixture::{Machine, descriptors, resident, tools};
 use crate::nodes::player::{Player, greeting};
-use crate::nodes::stage::{Machine, descriptors, resident, tools};
 
 const CONNECTS: usize = 2_000;
 const THREADS: usize = 8;

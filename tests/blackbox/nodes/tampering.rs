@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::harness::{Gateway, eventually};
+use crate::nodes::fixture::{Asked, Machine, Plan, noise, parts, sha256, transfer};
 use crate::nodes::player::{Player, greeting};
 use crate::nodes::proxy::{Proxy, Way};
-use crate::nodes::stage::{Asked, Machine, Plan, noise, parts, sha256, transfer};
 
 const SIZE: usize = 12 * 256 * 1024 + 77;
 
@@ -102,7 +102,7 @@ fn a_source_that_shrinks_while_it_is_cut_off_is_not_mixed() {
 }
 
 #[test]
-fn a_part_that_somebody_changed_is_never_passed_off_as_the_file() {
+fn a_modified_partial_file_is_never_completed() {
     let halfway = Halfway::new("server", Way::Down);
     let part = halfway.part();
     let mut bytes = fs::read(&part).expect("the part");
@@ -118,7 +118,7 @@ fn a_part_that_somebody_changed_is_never_passed_off_as_the_file() {
 }
 
 #[test]
-fn a_part_that_somebody_removed_is_sent_anew() {
+fn a_removed_partial_file_is_sent_again() {
     let halfway = Halfway::new("server", Way::Down);
     fs::remove_file(halfway.part()).expect("a part");
     let came = halfway.end(&[&noise(SIZE, 41)]);

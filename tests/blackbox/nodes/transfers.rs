@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 
 use crate::harness::Gateway;
-use crate::nodes::stage::{Machine, Plan, noise, parts, sha256};
+use crate::nodes::fixture::{Machine, Plan, noise, parts, sha256};
 
 const CHUNK: usize = 256 * 1024;
 
@@ -104,7 +104,7 @@ fn the_workspace_may_be_named_as_the_spec_text_writes_it() {
 }
 
 #[test]
-fn the_kind_of_a_file_is_told_by_its_content() {
+fn the_type_of_a_file_is_detected_from_its_content() {
     let gateway = Gateway::start();
     let (laptop, server) = (
         Machine::lend(&gateway, "laptop"),
@@ -164,7 +164,7 @@ fn an_existing_file_is_replaced_whole_and_keeps_its_mode() {
 }
 
 #[test]
-fn what_cannot_be_sent_or_taken_is_refused_and_nothing_is_written() {
+fn an_impossible_transfer_is_refused_and_nothing_is_written() {
     let gateway = Gateway::start();
     let (laptop, server) = (
         Machine::lend(&gateway, "laptop"),
@@ -303,7 +303,7 @@ fn malformed_ends_are_named_by_their_parameter() {
 }
 
 #[test]
-fn a_confined_machine_gives_and_takes_only_what_it_lends() {
+fn a_confined_node_transfers_only_what_it_shares() {
     let gateway = Gateway::start();
     let outside = gateway.home.outside("outside");
     fs::create_dir(&outside).expect("a folder");
@@ -361,7 +361,7 @@ fn a_confined_machine_gives_and_takes_only_what_it_lends() {
 }
 
 #[test]
-fn the_command_line_copies_and_says_what_it_did() {
+fn the_command_line_copies_and_reports_the_result() {
     let gateway = Gateway::start();
     let (laptop, server) = (
         Machine::lend(&gateway, "laptop"),
@@ -391,7 +391,7 @@ fn the_command_line_copies_and_says_what_it_did() {
 }
 
 #[test]
-fn whoever_asked_over_a_socket_is_told_how_far_it_is() {
+fn socket_clients_get_transfer_progress() {
     let gateway = Gateway::start();
     let (laptop, server) = (
         Machine::lend(&gateway, "laptop"),

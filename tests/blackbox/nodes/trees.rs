@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::stage::{Machine, transfer};
+use super::fixture::{Machine, transfer};
 use crate::harness::{Gateway, Home, tree};
 
 const CANARY: &str = "of somebody else";
@@ -80,7 +80,7 @@ fn everything(gateway: &Gateway, machine: &Machine, path: &str) -> Vec<(String, 
 }
 
 #[test]
-fn a_workspace_leads_into_no_other_tree() {
+fn a_workspace_cannot_reach_another_tree() {
     let gateway = Gateway::start();
     let home = &gateway.home;
     others(home);

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Gateway, eventually};
 use crate::http::Request;
+use crate::nodes::fixture::{Machine, resident, wait_offline, wait_online};
 use crate::nodes::player::{Player, greeting};
-use crate::nodes::stage::{Machine, resident, wait_offline, wait_online};
 use crate::socket::{Closed, Socket, envelope};
 
 const SECRET: &str = "hunter2!hunter2!";
@@ -91,7 +91,7 @@ impl Watch {
 }
 
 #[test]
-fn lines_come_as_they_are_printed_without_secrets_and_opening_is_the_one_call_on_record() {
+fn output_is_streamed_redacted_and_opening_is_the_one_audited_call() {
     let gateway = Gateway::start();
     let put = Request::new("PUT", "/api/secrets/mine")
         .bearer(&gateway.owner)
@@ -135,7 +135,7 @@ fn lines_come_as_they_are_printed_without_secrets_and_opening_is_the_one_call_on
 }
 
 #[test]
-fn who_may_not_read_the_log_watches_nothing_and_who_may_does() {
+fn watching_needs_the_right_to_read_the_log() {
     let gateway = Gateway::with_config("[[policy.rules]]\ndecision = \"allow\"\n");
     let laptop = Machine::lend(&gateway, "laptop");
     let session = start(&gateway, &laptop, "echo inside; exec sleep 1000");
@@ -203,7 +203,7 @@ fn a_watch_ends_with_its_token_and_with_the_rule_that_allowed_it() {
 }
 
 #[test]
-fn a_watch_ends_with_its_node_and_goes_on_when_it_is_asked_for() {
+fn a_watch_ends_with_its_node_and_can_be_reopened() {
     let gateway = Gateway::start();
     let mut laptop = Machine::lend(&gateway, "laptop");
     let desk = Machine::lend(&gateway, "desk");
@@ -245,7 +245,7 @@ fn a_watch_ends_with_its_node_and_goes_on_when_it_is_asked_for() {
 }
 
 #[test]
-fn a_flood_fills_no_memory_and_says_what_it_left_out() {
+fn a_flood_is_bounded_and_reports_what_was_skipped() {
     let gateway = Gateway::start();
     let laptop = Machine::lend(&gateway, "laptop");
     let flood = "until [ -e stop ]; do head -c 20000000 /dev/zero | tr '\\0' 'x' | fold -w 79; done; echo; echo the end";

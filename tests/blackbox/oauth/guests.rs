@@ -70,7 +70,7 @@ impl Fixture {
 }
 
 #[test]
-fn who_comes_without_a_token_is_told_where_to_get_one() {
+fn a_request_without_token_names_the_authorization_server() {
     let fixture = Fixture::new();
     let gateway = &fixture.gateway;
     for path in ["/mcp", "/mcp/prot"] {
@@ -119,7 +119,7 @@ fn without_issuers_there_are_no_guests() {
 }
 
 #[test]
-fn a_good_token_gives_what_the_settings_say_and_no_more() {
+fn a_valid_token_grants_exactly_the_settings() {
     let fixture = Fixture::new();
     let keys = ["RS256", "ES256", "EdDSA", "Ed25519"];
     fixture.provider.control(json!({ "keys": keys }));
@@ -184,7 +184,7 @@ fn a_guest_has_one_name_in_the_audit_whatever_the_token() {
 }
 
 #[test]
-fn tokens_that_nobody_vouches_for_are_refused() {
+fn tokens_of_unknown_issuers_are_refused() {
     let fixture = Fixture::new();
     for forged in [
         json!({ "alg": "none", "kid": "EdDSA" }),
@@ -218,7 +218,7 @@ fn tokens_for_something_else_or_another_time_are_refused() {
 }
 
 #[test]
-fn a_good_token_without_a_grant_gets_nothing() {
+fn a_valid_token_without_a_grant_gets_nothing() {
     let fixture = Fixture::new();
     fixture.refuses(
         json!({ "claims": { "scope": "other" } }),
@@ -247,7 +247,7 @@ fn a_token_for_one_server_is_good_there_alone() {
 }
 
 #[test]
-fn a_new_key_is_found_and_unknown_ones_are_not_asked_for_without_end() {
+fn a_new_signing_key_is_fetched_and_unknown_keys_are_throttled() {
     let fixture = Fixture::new();
     fixture.provider.control(json!({ "keys": ["EdDSA"] }));
     assert_eq!(fixture.list("/mcp", &fixture.token(json!({}))).status, 200);
@@ -279,7 +279,7 @@ fn a_new_key_is_found_and_unknown_ones_are_not_asked_for_without_end() {
 }
 
 #[test]
-fn tokens_that_fail_keep_no_good_one_out() {
+fn failing_tokens_do_not_block_valid_ones() {
     let provider = Provider::start();
     let gateway = provider.gateway(&format!(
         "limits.failed_logins = 3\n[oauth.issuers.corp]\nissuer = \"{}\"\n{MORE}",
@@ -320,7 +320,7 @@ fn tokens_that_fail_keep_no_good_one_out() {
 }
 
 #[test]
-fn a_guests_token_goes_no_further() {
+fn a_guests_token_is_not_forwarded() {
     let fixture = Fixture::new();
     fixture.provider.control(json!({ "reset": true }));
     let token = fixture.token(json!({}));

@@ -143,7 +143,7 @@ fn a_renewed_login_is_on_disk_before_it_is_used() {
 }
 
 #[test]
-fn a_revoked_login_is_told_with_what_to_do_and_not_tried_again() {
+fn a_revoked_login_is_reported_with_a_remedy_and_not_retried() {
     let provider = Provider::start();
     let gateway = provider.gateway("");
     provider.log_in(&gateway);
@@ -185,7 +185,7 @@ fn an_authorization_server_that_is_down_ends_no_login() {
 }
 
 #[test]
-fn a_server_that_wants_more_gets_it_with_the_next_login() {
+fn additional_scopes_are_requested_at_the_next_login() {
     let provider = Provider::start();
     let gateway = provider.gateway("");
     provider.log_in(&gateway);
@@ -378,7 +378,7 @@ fn a_client_id_and_a_secret_need_no_browser() {
 }
 
 #[test]
-fn tokens_are_cut_out_of_results_as_soon_as_they_are_used() {
+fn tokens_are_redacted_from_results_as_soon_as_used() {
     let provider = Provider::start();
     let gateway = provider.gateway("");
     provider.log_in(&gateway);

@@ -189,7 +189,7 @@ fn a_login_at_the_typescript_sdk_lives_as_long_as_its_grant() {
 }
 
 #[test]
-fn what_a_server_wants_more_is_asked_for_with_every_later_login() {
+fn additional_scopes_are_requested_at_every_later_login() {
     let real = Real::oidc_provider();
     let gateway = real.gateway();
     real.log_in(&gateway);

@@ -196,7 +196,7 @@ fn a_login_ends_with_the_token_that_began_it() {
 }
 
 #[test]
-fn a_person_who_says_no_is_understood() {
+fn a_declined_consent_is_reported() {
     let provider = Provider::start();
     let gateway = provider.gateway("");
     provider.control(json!({ "set": { "deny": true } }));

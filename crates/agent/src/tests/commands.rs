@@ -41,18 +41,20 @@ impl Fixture {
         done.unwrap().expect("a command")
     }
 
-    async fn try_hear(&self, text: &str) -> Result<ParsedMessage, ToolError> {
+    async fn try_parse(&self, text: &str) -> Result<ParsedMessage, ToolError> {
         let key = key();
-        self.minds.hear(&key, text, &Caller::gateway()).await
+        self.minds
+            .parse_message(&key, text, &Caller::gateway())
+            .await
     }
 
-    async fn hear(&self, text: &str) -> ParsedMessage {
-        self.try_hear(text).await.unwrap()
+    async fn parse(&self, text: &str) -> ParsedMessage {
+        self.try_parse(text).await.unwrap()
     }
 
     /// Sends what a text means.
-    async fn say_heard(&self, run: &str, text: &str) {
-        match self.hear(text).await {
+    async fn send_parsed(&self, run: &str, text: &str) {
+        match self.parse(text).await {
             ParsedMessage::Message { input, .. } => drop(self.send_as(run, input, &owner()).await),
             other => panic!("{other:?}"),
         }
@@ -60,7 +62,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn new_and_reset_begin_anew_and_say_where_the_rest_is() {
+async fn new_and_reset_clear_the_session_and_name_the_archive() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     let fresh = Fixture::done(fixture.command("/new").await);
     assert_eq!(fresh, "new session; there were no messages to archive");
@@ -84,7 +86,7 @@ async fn new_and_reset_begin_anew_and_say_where_the_rest_is() {
 }
 
 #[tokio::test]
-async fn stop_stops_what_runs_and_says_when_nothing_does() {
+async fn stop_cancels_the_turn_or_reports_that_none_runs() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Hangs]).await;
     assert_eq!(
         fixture.command("/stop").await.response,
@@ -97,7 +99,7 @@ async fn stop_stops_what_runs_and_says_when_nothing_does() {
 }
 
 #[tokio::test]
-async fn status_shows_what_is_set_used_and_waited_for() {
+async fn status_shows_settings_usage_and_pending_approvals() {
     let lines = vec![
         ScriptedReply::Says("hello"),
         ScriptedReply::Calls(vec![("ask", "{}")]),
@@ -136,7 +138,7 @@ async fn status_shows_what_is_set_used_and_waited_for() {
 }
 
 #[tokio::test]
-async fn model_and_think_choose_for_the_chat_and_go_back() {
+async fn model_and_think_apply_to_the_chat_until_reset() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     assert_eq!(fixture.command("/model").await.response, "test/actor");
     let set = fixture.command("/model test/other").await;
@@ -170,31 +172,31 @@ async fn model_and_think_choose_for_the_chat_and_go_back() {
 async fn directives_count_for_one_message() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     fixture
-        .say_heard("r1", "/t:low /m:test/big what is it?")
+        .send_parsed("r1", "/t:low /m:test/big what is it?")
         .await;
     fixture.answer("r1").await;
     let asked = fixture.last_request();
     assert_eq!(asked.model.unwrap().to_string(), "test/big");
     assert_eq!(asked.thinking, Some(Thinking::Low));
     assert_eq!(asked.messages, [Message::user("what is it?")]);
-    fixture.say_heard("r2", "/usr/bin is what?").await;
+    fixture.send_parsed("r2", "/usr/bin is what?").await;
     fixture.answer("r2").await;
     let asked = fixture.last_request();
     assert_eq!((asked.model, asked.thinking), (None, None));
     assert_eq!(asked.messages[2], Message::user("/usr/bin is what?"));
-    match fixture.hear("/t:high").await {
+    match fixture.parse("/t:high").await {
         ParsedMessage::OnlyDirectives { directives, .. } => {
             assert_eq!(directives.thinking, Some(Thinking::High));
         }
         other => panic!("{other:?}"),
     }
-    let heard = fixture.try_hear("/m:nobody/x hi").await;
+    let heard = fixture.try_parse("/m:nobody/x hi").await;
     assert_eq!(heard.unwrap_err().code, ErrorCode::NotFound);
     assert_eq!(fixture.messages().await.len(), 4, "nothing was sent");
 }
 
 #[tokio::test]
-async fn what_was_said_with_directives_is_a_turn_of_its_own() {
+async fn a_message_with_directives_is_a_separate_turn() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Says("one"),
@@ -203,7 +205,7 @@ async fn what_was_said_with_directives_is_a_turn_of_its_own() {
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "first").await;
     fixture.tools.waiting.notified().await;
-    fixture.say_heard("r2", "/t:xhigh second").await;
+    fixture.send_parsed("r2", "/t:xhigh second").await;
     fixture.tools.go.notify_one();
     assert_eq!(fixture.answer("r1").await, "one");
     assert_eq!(fixture.answer("r2").await, "two");
@@ -254,7 +256,7 @@ async fn compact_summarises_or_keeps_the_last() {
 }
 
 #[tokio::test]
-async fn a_message_that_comes_while_a_summary_is_made_waits_for_it() {
+async fn a_message_during_compaction_waits() {
     let lines = vec![
         ScriptedReply::Says(LONG),
         ScriptedReply::Says(LONG),
@@ -280,7 +282,7 @@ async fn a_message_that_comes_while_a_summary_is_made_waits_for_it() {
 }
 
 #[tokio::test]
-async fn only_the_owner_answers_what_waits_and_names_it() {
+async fn only_the_owner_answers_a_named_approval() {
     let fixture = Fixture::new(Vec::new()).await;
     let refused = fixture.command_of("/approve a1", &somebody()).await;
     assert_eq!(
@@ -317,7 +319,7 @@ async fn only_the_owner_answers_what_waits_and_names_it() {
 }
 
 #[tokio::test]
-async fn an_unknown_word_is_an_error_and_reaches_no_model() {
+async fn an_unknown_command_is_an_error_and_reaches_no_model() {
     let fixture = Fixture::new(Vec::new()).await;
     let reply = fixture.command("/statsu").await;
     assert_eq!(reply.command, "statsu");
@@ -330,7 +332,7 @@ async fn an_unknown_word_is_an_error_and_reaches_no_model() {
 }
 
 #[tokio::test]
-async fn how_a_turn_ended_can_be_asked_afterwards() {
+async fn the_outcome_of_a_turn_can_be_queried_later() {
     let lines = vec![
         ScriptedReply::Says("done"),
         ScriptedReply::Fails(ErrorKind::Refused),

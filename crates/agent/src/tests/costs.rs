@@ -20,7 +20,7 @@ fn told(end: TurnEvent) -> TurnUsage {
 }
 
 #[tokio::test]
-async fn what_a_turn_cost_and_took_is_in_the_history_as_it_was_told() {
+async fn the_history_has_the_published_cost_and_duration() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Says("one"),
@@ -66,7 +66,7 @@ async fn what_a_turn_cost_and_took_is_in_the_history_as_it_was_told() {
 }
 
 #[tokio::test]
-async fn what_was_said_meanwhile_is_part_of_the_turn_that_took_it_in() {
+async fn a_merged_message_belongs_to_the_turn_that_read_it() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Says("both"),
@@ -82,7 +82,7 @@ async fn what_was_said_meanwhile_is_part_of_the_turn_that_took_it_in() {
 }
 
 #[tokio::test]
-async fn a_stopped_turn_says_what_it_cost_and_one_without_a_reply_says_nothing() {
+async fn a_stopped_turn_reports_its_cost_if_there_was_a_reply() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Fails(manyhands_llm::ErrorKind::Auth),
@@ -101,7 +101,7 @@ async fn a_stopped_turn_says_what_it_cost_and_one_without_a_reply_says_nothing()
 }
 
 #[tokio::test]
-async fn a_conversation_made_shorter_says_each_cost_once_and_not_that_of_the_summary() {
+async fn compaction_neither_repeats_costs_nor_adds_its_own() {
     let long: &'static str = Box::leak("word ".repeat(400).into_boxed_str());
     let lines = vec![
         ScriptedReply::Says(long),

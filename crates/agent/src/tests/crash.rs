@@ -8,21 +8,20 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use manyhands_core::{
-    AgentId, CallRequest, Caller, Catalogue, Clock, Effects, Ids, Invoke, ManualClock, OsEntropy,
-    Outcome, Timestamp, ToolError, ToolSpec,
+    CallRequest, Catalogue, Clock, Effects, Ids, Invoke, ManualClock, OsEntropy, Outcome,
+    Timestamp, ToolError, ToolSpec,
 };
 use manyhands_llm::{
-    Arguments, Cost, Delta, Message, ModelError, ModelRequest, Reply, ReplyBlock, StopReason,
-    ToolCall, Usage,
+    Arguments, Delta, Message, ModelError, ModelRequest, Reply, ReplyBlock, ToolCall,
 };
 use manyhands_store::{Store, TurnState};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::fixture::{NamedTool, check_pairs, key, owner};
-use crate::env::{AgentEnv, LocalTime, ModelClient, SkillNote};
-use crate::origin::Origin;
-use crate::{AgentSettings, Input, MindParts, Minds, TurnLimits};
+use crate::env::ModelClient;
+use crate::testing::{FakeEnv, reply};
+use crate::{Input, MindParts, Minds};
 
 /// A clock that stops the process, so to speak, when it has been looked at often enough.
 struct Fuse {
@@ -143,55 +142,7 @@ impl ModelClient for Steady {
             }
             _ => vec![ReplyBlock::text("done")],
         };
-        Ok(Reply {
-            stop: StopReason::End,
-            content,
-            usage: Usage::default(),
-            cost: Cost::MicroDollars(1),
-            model: "test/steady".parse().unwrap(),
-            attempts: Vec::new(),
-            notes: Vec::new(),
-            scripted: false,
-        })
-    }
-}
-
-struct PlainEnv(CancellationToken);
-
-#[async_trait]
-impl AgentEnv for PlainEnv {
-    fn models(&self) -> Arc<dyn ModelClient> {
-        Arc::new(Steady)
-    }
-    fn agent(&self, id: &AgentId) -> Option<AgentSettings> {
-        Some(AgentSettings::new(id.clone()))
-    }
-    fn limits(&self) -> TurnLimits {
-        TurnLimits::default()
-    }
-    fn caller(&self, _: &Origin) -> Result<Arc<Caller>, ToolError> {
-        Ok(Arc::new(Caller::gateway()))
-    }
-    async fn file(&self, _: &AgentId, _: &str) -> Option<(String, manyhands_core::Taint)> {
-        None
-    }
-    async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {
-        Vec::new()
-    }
-    fn facts(&self) -> Vec<String> {
-        Vec::new()
-    }
-    fn local_time(&self) -> LocalTime {
-        LocalTime {
-            day: "2026-11-15".to_owned(),
-            day_before: "2026-11-14".to_owned(),
-            clock: "09:30".to_owned(),
-            zone: "UTC".to_owned(),
-            since_midnight_ms: 0,
-        }
-    }
-    fn stopping(&self) -> &CancellationToken {
-        &self.0
+        Ok(reply(content))
     }
 }
 
@@ -221,7 +172,7 @@ fn live(home: &std::path::Path, world: &CallCounts, fuse: &Arc<Fuse>) -> bool {
                 catalogue: Arc::new(catalogue),
                 fuse: fuse_in.clone(),
             }),
-            env: Arc::new(PlainEnv(CancellationToken::new())),
+            env: Arc::new(FakeEnv::new(Arc::new(Steady))),
             clock: fuse_in,
             ids,
         });
@@ -318,7 +269,7 @@ fn sweep(first: usize, step: usize) -> usize {
 }
 
 #[test]
-fn dying_at_any_moment_loses_nothing_and_repeats_nothing() {
+fn a_crash_at_any_moment_loses_and_repeats_nothing() {
     let died: usize = std::thread::scope(|scope| {
         let halves: Vec<_> = (1..=2)
             .map(|first| scope.spawn(move || sweep(first, 2)))

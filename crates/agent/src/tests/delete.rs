@@ -30,7 +30,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn everything_that_was_said_goes_with_its_archives_and_is_not_found_by_words() {
+async fn deletion_removes_messages_archives_and_search_results() {
     let lines = vec![
         ScriptedReply::Says("about kettles"),
         ScriptedReply::Says("more kettles"),
@@ -69,7 +69,7 @@ async fn everything_that_was_said_goes_with_its_archives_and_is_not_found_by_wor
 }
 
 #[tokio::test]
-async fn what_runs_is_stopped_and_what_waits_is_told_why_it_has_no_answer() {
+async fn deletion_stops_the_turn_and_fails_queued_messages() {
     let lines = vec![ScriptedReply::Hangs, ScriptedReply::Says("anew")];
     let mut fixture = Fixture::new(lines).await;
     fixture.say("r1", "first").await;
@@ -91,7 +91,7 @@ async fn what_runs_is_stopped_and_what_waits_is_told_why_it_has_no_answer() {
 }
 
 #[tokio::test]
-async fn what_is_said_while_it_is_deleted_begins_a_new_one() {
+async fn a_message_during_deletion_starts_a_new_session() {
     let mut fixture =
         Fixture::new(vec![ScriptedReply::Says("one"), ScriptedReply::Says("two")]).await;
     fixture.say("r1", "first").await;
@@ -106,7 +106,7 @@ async fn what_is_said_while_it_is_deleted_begins_a_new_one() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_only_closed_stays() {
+async fn a_closed_session_is_not_deleted() {
     let mut fixture =
         Fixture::new(vec![ScriptedReply::Says("one"), ScriptedReply::Says("two")]).await;
     fixture.say("r1", "first").await;
@@ -118,7 +118,7 @@ async fn a_session_that_was_only_closed_stays() {
 }
 
 #[tokio::test]
-async fn archives_that_a_crash_left_are_not_remembered_and_go_after_the_start() {
+async fn archives_left_by_a_crash_are_removed_at_start() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("about kettles")]).await;
     fixture.say("r1", "kettle").await;
     fixture.answer("r1").await;
@@ -138,7 +138,7 @@ async fn archives_that_a_crash_left_are_not_remembered_and_go_after_the_start() 
 }
 
 #[tokio::test]
-async fn two_who_delete_at_once_are_one_that_does_and_one_that_finds_nothing() {
+async fn of_two_concurrent_deletions_one_finds_nothing() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("one")]).await;
     fixture.say("r1", "first").await;
     fixture.answer("r1").await;

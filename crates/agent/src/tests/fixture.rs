@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use manyhands_core::{
-    AgentId, CallContext, CallRequest, Caller, Catalogue, Effects, ErrorCode, Ids, Invoke,
-    ManualClock, Outcome, Pattern, Principal, Rights, Role, SeededEntropy, Taint, Timestamp, Tool,
-    ToolError, ToolSpec,
+    CallContext, CallRequest, Caller, Catalogue, Effects, ErrorCode, Ids, Invoke, ManualClock,
+    Outcome, Pattern, Principal, Rights, Role, SeededEntropy, Taint, Timestamp, Tool, ToolError,
+    ToolSpec,
 };
 use manyhands_llm::{
     Arguments, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
@@ -17,11 +17,12 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::env::{AgentEnv, ApprovalReply, LocalTime, ModelClient, SkillNote};
+use crate::env::ModelClient;
 use crate::origin::Origin;
+use crate::testing::{FakeEnv, verdict};
 use crate::{
     AgentSettings, ChatEvent, ChatListener, Input, InputReceipt, MindParts, Minds, SessionKey,
-    Subscription, TurnEvent, TurnLimits,
+    Subscription, TurnEvent,
 };
 
 /// What the model does when it is asked.
@@ -259,12 +260,7 @@ impl Invoke for Tools {
     }
 
     fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
-        let decision = [
-            manyhands_core::Decision::Allow,
-            manyhands_core::Decision::Deny,
-        ][usize::from(denied)];
-        manyhands_core::Verdict::default_rule(decision, "test")
+        verdict(&question)
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
@@ -272,101 +268,21 @@ impl Invoke for Tools {
     }
 }
 
-pub(super) struct TestEnv {
-    pub(super) actor: Arc<Actor>,
-    pub(super) limits: Mutex<TurnLimits>,
-    pub(super) files: Mutex<Vec<(&'static str, &'static str)>>,
-    pub(super) decided: Mutex<Vec<(String, ApprovalReply)>>,
-    stopping: CancellationToken,
-}
-
-#[async_trait]
-impl AgentEnv for TestEnv {
-    fn models(&self) -> Arc<dyn ModelClient> {
-        self.actor.clone()
-    }
-
-    fn default_model(&self) -> Option<manyhands_llm::ModelId> {
-        Some(model())
-    }
-
-    fn knows(&self, model: &manyhands_llm::ModelId) -> Result<(), ToolError> {
-        match model.provider.as_str() {
-            "test" => Ok(()),
-            other => Err(ToolError::not_found(format!(
-                "there is no provider {other}"
-            ))),
-        }
-    }
-
-    async fn decide(
-        &self,
-        _: &Caller,
-        approval: &str,
-        verdict: ApprovalReply,
-    ) -> Result<String, ToolError> {
-        self.decided
-            .lock()
-            .unwrap()
-            .push((approval.to_owned(), verdict));
-        Ok("decided".to_owned())
-    }
-
-    fn agent(&self, id: &AgentId) -> Option<AgentSettings> {
-        ["main", "helper"]
-            .contains(&id.as_str())
-            .then(|| AgentSettings::new(id.clone()))
-    }
-
-    fn limits(&self) -> TurnLimits {
-        *self.limits.lock().unwrap()
-    }
-
-    fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError> {
-        Ok(Arc::new(match &origin.person {
-            Some(person) => Caller::new(
-                Principal::person(person),
-                "guest",
-                Rights::new(Role::Client, vec![Pattern::new("*")]),
-            ),
-            None => Caller::gateway(),
-        }))
-    }
-
-    async fn file(&self, _: &AgentId, path: &str) -> Option<(String, Taint)> {
-        let files = self.files.lock().unwrap();
-        let found = files.iter().find(|(name, _)| *name == path);
-        // Its text says where it is from, in place of a record of that.
-        let taint = |text: &str| Taint::when(text.contains("(from the web)"), "tool:web_fetch");
-        found.map(|(_, text)| ((*text).to_owned(), taint(text)))
-    }
-
-    async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {
-        Vec::new()
-    }
-
-    fn facts(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn local_time(&self) -> LocalTime {
-        LocalTime {
-            day: "2026-11-15".to_owned(),
-            day_before: "2026-11-14".to_owned(),
-            clock: "09:30".to_owned(),
-            zone: "UTC".to_owned(),
-            since_midnight_ms: 9 * 3_600_000,
-        }
-    }
-
-    fn stopping(&self) -> &CancellationToken {
-        &self.stopping
-    }
+/// The owner, or a guest for an origin that names a person.
+fn caller_of(origin: &Origin) -> Result<Arc<Caller>, ToolError> {
+    Ok(Arc::new(match &origin.person {
+        Some(person) => Caller::new(
+            Principal::person(person),
+            "guest",
+            Rights::new(Role::Client, vec![Pattern::new("*")]),
+        ),
+        None => Caller::gateway(),
+    }))
 }
 
 pub(super) struct Fixture {
     pub(super) minds: Minds,
-    pub(super) env: Arc<TestEnv>,
+    pub(super) env: Arc<FakeEnv>,
     pub(super) actor: Arc<Actor>,
     pub(super) tools: Arc<Tools>,
     pub(super) clock: Arc<ManualClock>,
@@ -411,12 +327,14 @@ impl Fixture {
             ..Actor::default()
         });
         let tools = Arc::new(Tools::new());
-        let env = Arc::new(TestEnv {
-            actor: actor.clone(),
-            limits: Mutex::default(),
-            files: Mutex::default(),
-            decided: Mutex::default(),
-            stopping: CancellationToken::new(),
+        let env = Arc::new(FakeEnv {
+            default_model: Some(model()),
+            agents: |id| {
+                let known = ["main", "helper"].contains(&id.as_str());
+                known.then(|| AgentSettings::new(id.clone()))
+            },
+            callers: Box::new(caller_of),
+            ..FakeEnv::new(actor.clone())
         });
         let minds = Minds::new(MindParts {
             sessions: store.sessions().clone(),

@@ -30,7 +30,7 @@ fn places(found: &MemoryResults) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn what_was_just_said_is_found_and_stays_found_after_a_reset() {
+async fn a_message_is_searchable_at_once_and_after_a_reset() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("A teapot is a pot for tea.")]).await;
     fixture.say("r1", "what is a teapot?").await;
     fixture.answer("r1").await;
@@ -53,7 +53,7 @@ async fn what_was_just_said_is_found_and_stays_found_after_a_reset() {
 }
 
 #[tokio::test]
-async fn a_summary_hides_nothing_and_doubles_nothing() {
+async fn compaction_neither_hides_nor_duplicates_search_results() {
     let lines = vec![
         ScriptedReply::Says(LONG),
         ScriptedReply::Says(LONG),
@@ -74,7 +74,7 @@ async fn a_summary_hides_nothing_and_doubles_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_not_read_before_a_stop_is_read_after_the_start() {
+async fn messages_not_indexed_before_a_stop_are_indexed_after_it() {
     let mut fixture = Fixture::new(vec![
         ScriptedReply::Says("about kettles"),
         ScriptedReply::Says("ok"),
@@ -109,7 +109,7 @@ async fn what_was_not_read_before_a_stop_is_read_after_the_start() {
 }
 
 #[tokio::test]
-async fn a_question_needs_a_word_and_has_an_end() {
+async fn a_search_needs_a_word_and_is_bounded() {
     let fixture = Fixture::new(Vec::new()).await;
     for wrong in [
         "",
@@ -129,7 +129,7 @@ async fn a_question_needs_a_word_and_has_an_end() {
 }
 
 #[tokio::test]
-async fn messages_before_the_floor_are_not_shown_among_the_last() {
+async fn recent_messages_exclude_those_before_the_floor() {
     let lines = vec![
         ScriptedReply::Says("one"),
         ScriptedReply::Says("two"),
@@ -159,7 +159,7 @@ async fn quiet(fixture: &Fixture, key: &SessionKey) {
 }
 
 #[tokio::test]
-async fn sessions_of_sub_agents_go_after_their_time_and_what_was_said_stays() {
+async fn expired_sub_agent_sessions_stay_searchable() {
     let lines = vec![
         ScriptedReply::Says("a porcelain answer"),
         ScriptedReply::Says("main"),
@@ -200,7 +200,7 @@ async fn sessions_of_sub_agents_go_after_their_time_and_what_was_said_stays() {
 }
 
 #[tokio::test]
-async fn what_a_sub_agent_waits_for_is_told_where_it_was_asked() {
+async fn a_sub_agents_approval_is_shown_in_the_requesting_chat() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Calls(vec![("ask", "{}")]),

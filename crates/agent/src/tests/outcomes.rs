@@ -20,7 +20,7 @@ async fn failure(kind: ErrorKind) -> Failure {
 }
 
 #[tokio::test]
-async fn what_a_provider_refused_is_told_by_its_kind() {
+async fn a_provider_refusal_is_reported_by_its_kind() {
     let wait = Duration::from_secs(7);
     let limited = ErrorKind::RateLimited {
         retry_after: Some(wait),
@@ -61,7 +61,7 @@ async fn what_a_provider_refused_is_told_by_its_kind() {
 }
 
 #[tokio::test]
-async fn a_failure_after_tools_says_that_something_was_done() {
+async fn a_failure_after_tool_calls_mentions_their_effects() {
     let lines = vec![
         ScriptedReply::Calls(vec![("act", "{}")]),
         ScriptedReply::Fails(ErrorKind::Overloaded),
@@ -75,7 +75,7 @@ async fn a_failure_after_tools_says_that_something_was_done() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_cut_off_says_so_beside_its_text() {
+async fn a_truncated_reply_is_marked() {
     let lines = vec![
         ScriptedReply::Cut("half an ans"),
         ScriptedReply::Says("whole"),
@@ -94,7 +94,7 @@ async fn an_answer_that_was_cut_off_says_so_beside_its_text() {
 }
 
 #[tokio::test]
-async fn whoever_listens_to_one_session_is_not_woken_by_another() {
+async fn a_listener_of_one_session_is_not_woken_by_another() {
     let fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     let other = "other".parse().unwrap();
     let mut ours = fixture.minds.listen(Subscription::Session(&key()));
@@ -111,7 +111,7 @@ async fn whoever_listens_to_one_session_is_not_woken_by_another() {
 }
 
 #[tokio::test]
-async fn two_calls_by_one_id_are_two_calls() {
+async fn two_calls_with_one_id_stay_separate() {
     let mut fixture = Fixture::new(vec![
         ScriptedReply::Twins(("act", r#"{"n":1}"#), ("act", r#"{"n":2}"#)),
         ScriptedReply::Says("done"),
@@ -134,7 +134,7 @@ async fn two_calls_by_one_id_are_two_calls() {
 }
 
 #[tokio::test]
-async fn no_more_wait_than_may_however_many_send_at_once() {
+async fn concurrent_senders_cannot_exceed_the_queue_limit() {
     let fixture = Fixture::new(vec![ScriptedReply::Hangs]).await;
     fixture.env.limits.lock().unwrap().queued = 3;
     let sends = (0..12).map(|n| {
@@ -150,7 +150,7 @@ async fn no_more_wait_than_may_however_many_send_at_once() {
 }
 
 #[tokio::test]
-async fn a_reset_in_the_middle_ends_the_turn_and_what_waited_goes_on_anew() {
+async fn a_reset_ends_the_turn_and_runs_queued_messages_afterwards() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Says("anew"),

@@ -53,7 +53,7 @@ async fn a_turn_whose_call_panics_fails_and_its_conversation_goes_on() {
 }
 
 #[tokio::test]
-async fn what_waited_behind_a_panic_is_worked_on() {
+async fn messages_queued_behind_a_panic_are_processed() {
     let mut fixture =
         Fixture::new(vec![ScriptedReply::Panics, ScriptedReply::Says("second")]).await;
     let guest = Origin {
@@ -69,7 +69,7 @@ async fn what_waited_behind_a_panic_is_worked_on() {
 }
 
 #[tokio::test]
-async fn whoever_was_taken_in_hears_of_the_panic_too() {
+async fn merged_messages_also_fail_on_a_panic() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Panics,

@@ -9,7 +9,7 @@ use super::*;
 use crate::{InputReceipt, SessionKey, TurnEvent};
 
 #[tokio::test]
-async fn a_turn_goes_on_after_a_restart_and_no_tool_runs_twice() {
+async fn a_turn_resumes_after_a_restart_and_no_tool_runs_twice() {
     let lines = vec![ScriptedReply::Calls(vec![
         ("act", "{}"),
         ("wait", "{}"),
@@ -35,7 +35,7 @@ async fn a_turn_goes_on_after_a_restart_and_no_tool_runs_twice() {
 }
 
 #[tokio::test]
-async fn a_question_to_the_model_that_was_cut_off_is_asked_again() {
+async fn an_interrupted_model_request_is_repeated() {
     let fixture = Fixture::new(vec![ScriptedReply::Hangs]).await;
     fixture.say("r1", "think").await;
     fixture.actor.hanging.notified().await;
@@ -50,7 +50,7 @@ async fn a_question_to_the_model_that_was_cut_off_is_asked_again() {
 }
 
 #[tokio::test]
-async fn what_waited_for_the_owner_waits_again() {
+async fn a_pending_approval_survives_a_restart() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Calls(vec![("ask", "{}")])]).await;
     let sent = fixture.say("r1", "go").await;
     fixture
@@ -101,7 +101,7 @@ async fn a_tool_that_comes_back_after_the_gateway_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_tool_that_stays_away_is_asked_about_no_more_and_the_turn_goes_on() {
+async fn a_turn_continues_without_a_tool_that_stays_offline() {
     let (mut again, _) = without_its_tool().await;
     let (now, approvals) = (Timestamp(1), again.store.approvals().clone());
     let key = SessionKey::main(&AgentId::main());
@@ -153,7 +153,7 @@ async fn a_tool_that_stays_away_is_asked_about_no_more_and_the_turn_goes_on() {
 }
 
 #[tokio::test]
-async fn inputs_that_waited_keep_their_order() {
+async fn queued_inputs_keep_their_order() {
     let fixture = Fixture::new(vec![ScriptedReply::Hangs]).await;
     fixture.say("r1", "one").await;
     fixture.actor.hanging.notified().await;

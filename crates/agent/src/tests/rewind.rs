@@ -35,7 +35,7 @@ fn texts(messages: &[Message]) -> String {
 }
 
 #[tokio::test]
-async fn what_is_taken_back_is_archived_and_no_model_sees_it_again() {
+async fn a_rewound_message_is_archived_and_hidden_from_models() {
     let lines = vec![
         ScriptedReply::Says("one"),
         ScriptedReply::Calls(vec![("act", "{}"), ("look", "{}")]),
@@ -94,7 +94,7 @@ impl crate::Minds {
 }
 
 #[tokio::test]
-async fn only_a_message_of_a_user_that_is_still_shown_is_taken_back() {
+async fn only_a_visible_user_message_can_be_rewound() {
     let lines = (0..8).map(|_| ScriptedReply::Says("yes")).collect();
     let mut fixture = Fixture::new(lines).await;
     assert_eq!(
@@ -127,7 +127,7 @@ async fn only_a_message_of_a_user_that_is_still_shown_is_taken_back() {
 }
 
 #[tokio::test]
-async fn the_summary_of_what_was_archived_is_not_taken_back() {
+async fn the_summary_of_archived_messages_cannot_be_rewound() {
     let long: &'static str = Box::leak("word ".repeat(400).into_boxed_str());
     let lines = vec![
         ScriptedReply::Says(long),
@@ -154,7 +154,7 @@ async fn the_summary_of_what_was_archived_is_not_taken_back() {
 }
 
 #[tokio::test]
-async fn nothing_is_taken_back_while_something_runs_or_waits() {
+async fn rewind_is_refused_while_a_turn_runs_or_waits() {
     let lines = vec![
         ScriptedReply::Says("yes"),
         ScriptedReply::Calls(vec![("wait", "{}")]),
@@ -177,7 +177,7 @@ async fn nothing_is_taken_back_while_something_runs_or_waits() {
 }
 
 #[tokio::test]
-async fn a_long_conversation_in_mind_is_not_used_after_a_part_was_taken_back() {
+async fn a_rewind_invalidates_the_cached_conversation() {
     let lines = (0..80).map(|_| ScriptedReply::Says("yes")).collect();
     let mut fixture = Fixture::new(lines).await;
     for number in 0..40 {
@@ -194,7 +194,7 @@ async fn a_long_conversation_in_mind_is_not_used_after_a_part_was_taken_back() {
 }
 
 #[tokio::test]
-async fn undo_takes_back_the_last_exchange_with_all_that_was_said_in_it() {
+async fn undo_removes_the_last_exchange_with_its_merged_messages() {
     let lines = vec![
         ScriptedReply::Says("one"),
         ScriptedReply::Calls(vec![("wait", "{}")]),
@@ -230,7 +230,7 @@ async fn undo_takes_back_the_last_exchange_with_all_that_was_said_in_it() {
 }
 
 #[tokio::test]
-async fn pictures_of_messages_and_results_are_found_by_their_refs_until_they_are_taken_back() {
+async fn pictures_are_found_by_reference_until_rewound() {
     use manyhands_llm::Block;
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("nice")]).await;
     let picture = |data: &str| Block::Image {
@@ -260,7 +260,7 @@ async fn pictures_of_messages_and_results_are_found_by_their_refs_until_they_are
 }
 
 #[tokio::test]
-async fn changes_of_what_is_set_are_not_lost_however_many_come_at_once() {
+async fn concurrent_settings_changes_are_not_lost() {
     let fixture = Fixture::new(vec![]).await;
     fixture.minds.open(&key()).await.unwrap();
     let number = async |number: u32| {

@@ -9,7 +9,7 @@ use crate::{ResetPolicy, SessionSettings};
 const LONG: &str = "A long answer that goes on and on. A long answer that goes on and on. A long answer that goes on and on. A long answer that goes on and on.";
 
 #[tokio::test]
-async fn an_overflow_is_summarised_and_asked_again() {
+async fn a_context_overflow_is_compacted_and_retried() {
     let lines = vec![
         ScriptedReply::Says(LONG),
         ScriptedReply::Says(LONG),
@@ -38,7 +38,7 @@ async fn an_overflow_is_summarised_and_asked_again() {
 }
 
 #[tokio::test]
-async fn a_reset_archives_what_was_said_and_begins_anew() {
+async fn a_reset_archives_the_conversation_and_starts_empty() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("a"), ScriptedReply::Says("b")]).await;
     fixture.say("r1", "hi").await;
     fixture.answer("r1").await;
@@ -59,7 +59,7 @@ async fn a_reset_archives_what_was_said_and_begins_anew() {
 }
 
 #[tokio::test]
-async fn what_is_set_at_the_same_time_by_two_both_stays() {
+async fn two_concurrent_settings_changes_both_apply() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("a")]).await;
     fixture.say("r1", "hi").await;
     fixture.answer("r1").await;
@@ -87,7 +87,7 @@ async fn what_is_set_at_the_same_time_by_two_both_stays() {
 }
 
 #[tokio::test]
-async fn an_idle_session_begins_anew_with_the_next_message() {
+async fn an_idle_session_is_reset_by_the_next_message() {
     let mut fixture = Fixture::new(vec![
         ScriptedReply::Says("a"),
         ScriptedReply::Says("b"),

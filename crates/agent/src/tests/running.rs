@@ -6,7 +6,7 @@ use super::fixture::*;
 use crate::TurnEvent;
 
 #[tokio::test]
-async fn whoever_comes_later_is_given_what_was_said_what_is_called_and_what_waits() {
+async fn a_late_subscriber_gets_text_calls_and_approvals_so_far() {
     let lines = vec![
         ScriptedReply::Calls(vec![("look", "{}"), ("ask", "{}")]),
         ScriptedReply::Says("done"),
@@ -63,7 +63,7 @@ async fn whoever_comes_later_is_given_what_was_said_what_is_called_and_what_wait
 }
 
 #[tokio::test]
-async fn a_turn_that_begins_says_so_before_anything_of_it_is_told() {
+async fn a_turns_start_is_published_before_its_other_events() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Says("hello")]).await;
     fixture.say("r1", "hi").await;
     let first = fixture.until(|event| event.run_id == "r1").await;
@@ -74,7 +74,7 @@ async fn a_turn_that_begins_says_so_before_anything_of_it_is_told() {
 }
 
 #[tokio::test]
-async fn how_long_calls_took_is_in_the_history_also_when_it_was_made_shorter() {
+async fn call_durations_survive_compaction() {
     let lines = vec![
         ScriptedReply::Says("hello"),
         ScriptedReply::Calls(vec![("look", "{}"), ("act", "{}")]),

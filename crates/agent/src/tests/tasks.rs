@@ -16,7 +16,7 @@ fn told(request: &ModelRequest) -> String {
 }
 
 #[tokio::test]
-async fn a_plan_is_shown_and_goes_on_with_what_succeeds() {
+async fn a_plan_is_published_and_advances_with_successful_calls() {
     let lines = vec![
         ScriptedReply::Calls(vec![("plan_create", "{}")]),
         ScriptedReply::Calls(vec![("look", "{}"), ("no_such_tool", "{}")]),
@@ -75,7 +75,7 @@ async fn only_the_chosen_tools_are_shown_and_run() {
 }
 
 #[tokio::test]
-async fn a_call_carries_the_sessions_that_wait_for_it() {
+async fn a_call_carries_the_waiting_sessions_in_its_lineage() {
     let lines = vec![
         ScriptedReply::Calls(vec![("look", "{}")]),
         ScriptedReply::Says("done"),
@@ -97,7 +97,7 @@ async fn a_call_carries_the_sessions_that_wait_for_it() {
 }
 
 #[tokio::test]
-async fn an_answer_is_that_of_its_own_turn_also_when_it_became_part_of_another() {
+async fn an_answer_belongs_to_its_turn_even_after_a_merge() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Says("to both"),
@@ -124,17 +124,17 @@ static KEY: std::sync::LazyLock<SessionKey> = std::sync::LazyLock::new(key);
 static OWNER: std::sync::LazyLock<Origin> = std::sync::LazyLock::new(owner);
 
 #[tokio::test]
-async fn nobody_works_on_for_an_asker_who_is_gone() {
+async fn work_stops_when_its_requester_is_gone() {
     let fixture = Fixture::new(vec![ScriptedReply::Says("never")]).await;
     let agent = key().agent().clone();
     let sub = fixture.minds.sub_session(&agent, "a task").await.unwrap();
-    let leash = fixture.minds.leash(&sub);
+    let stop = fixture.minds.stop_on_drop(&sub);
     let mut asked = fixture
         .minds
         .ask(&sub, Input::text("go"), &owner())
         .await
         .unwrap();
-    drop(leash); // its turn may not even have begun
+    drop(stop); // its turn may not even have begun
     let mut ignore = |_: &_| {};
     assert_eq!(
         asked.answer(&mut ignore).await.unwrap().end,
@@ -174,7 +174,7 @@ fn names(of: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_sub_agent_gets_no_tools_that_its_asker_was_not_given() {
+async fn a_sub_agent_gets_only_tools_of_its_requester() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Says("done"),

@@ -20,7 +20,7 @@ fn text(result: &ToolResult) -> &str {
 }
 
 #[tokio::test]
-async fn others_cannot_start_more_conversations_than_an_agent_may_have() {
+async fn other_callers_cannot_exceed_an_agents_session_limit() {
     let fixture = Fixture::new(vec![]).await;
     fixture.env.limits.lock().unwrap().sessions = 2;
     let guest = Origin {
@@ -62,7 +62,7 @@ async fn an_input_is_answered_and_kept() {
 }
 
 #[tokio::test]
-async fn asking_the_same_run_twice_is_asking_once() {
+async fn a_repeated_run_id_is_answered_once() {
     let mut fixture =
         Fixture::new(vec![ScriptedReply::Says("one"), ScriptedReply::Says("two")]).await;
     fixture.say("r1", "hi").await;
@@ -91,7 +91,7 @@ async fn tools_are_run_and_their_results_given_in_order() {
 }
 
 #[tokio::test]
-async fn calls_that_only_look_run_together() {
+async fn read_only_calls_run_concurrently() {
     let both = vec![("meet", r#"{"n":1}"#), ("meet", r#"{"n":2}"#)];
     let mut fixture =
         Fixture::new(vec![ScriptedReply::Calls(both), ScriptedReply::Says("met")]).await;
@@ -100,7 +100,7 @@ async fn calls_that_only_look_run_together() {
 }
 
 #[tokio::test]
-async fn what_is_said_meanwhile_is_taken_in_after_the_next_results() {
+async fn messages_during_a_turn_are_read_after_the_next_results() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Says("both"),
@@ -118,7 +118,7 @@ async fn what_is_said_meanwhile_is_taken_in_after_the_next_results() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_says_meanwhile_is_a_turn_of_its_own() {
+async fn another_callers_message_during_a_turn_is_a_separate_turn() {
     let lines = vec![
         ScriptedReply::Calls(vec![("wait", "{}")]),
         ScriptedReply::Says("first"),
@@ -152,7 +152,7 @@ async fn what_somebody_else_says_meanwhile_is_a_turn_of_its_own() {
 }
 
 #[tokio::test]
-async fn stopping_ends_the_model_and_the_tools_and_the_conversation_goes_on() {
+async fn a_stop_cancels_model_and_tools_and_keeps_the_session_usable() {
     let lines = vec![
         ScriptedReply::Hangs,
         ScriptedReply::Calls(vec![("wait", "{}"), ("act", "{}")]),
@@ -182,7 +182,7 @@ async fn stopping_ends_the_model_and_the_tools_and_the_conversation_goes_on() {
 }
 
 #[tokio::test]
-async fn a_models_mistakes_are_told_to_it() {
+async fn a_models_mistakes_are_reported_to_it() {
     let lines = vec![
         ScriptedReply::Calls(vec![("look", "{\"a\": "), ("nothing", "{}")]),
         ScriptedReply::Says("sorry"),
@@ -199,7 +199,7 @@ async fn a_models_mistakes_are_told_to_it() {
 }
 
 #[tokio::test]
-async fn the_same_call_over_and_over_is_ended() {
+async fn a_repeated_identical_call_ends_the_turn() {
     let again = || ScriptedReply::Calls(vec![("look", "{}")]);
     let mut lines: Vec<ScriptedReply> = (0..20).map(|_| again()).collect();
     lines.push(ScriptedReply::Says("never"));
@@ -214,7 +214,7 @@ async fn the_same_call_over_and_over_is_ended() {
 }
 
 #[tokio::test]
-async fn at_its_last_step_a_model_has_to_answer() {
+async fn at_its_last_step_a_model_must_answer() {
     let mut lines: Vec<ScriptedReply> = ["1", "2", "3"]
         .into_iter()
         .map(|n| {
@@ -233,7 +233,7 @@ async fn at_its_last_step_a_model_has_to_answer() {
 }
 
 #[tokio::test]
-async fn a_failure_of_the_model_is_told_and_the_next_turn_works() {
+async fn a_model_failure_is_reported_and_the_next_turn_works() {
     let lines = vec![
         ScriptedReply::Fails(ErrorKind::Auth),
         ScriptedReply::Says("again"),
@@ -347,7 +347,7 @@ async fn a_call_that_needs_the_owner_pauses_the_turn() {
 }
 
 #[tokio::test]
-async fn no_more_inputs_wait_than_may() {
+async fn the_input_queue_is_bounded() {
     let mut fixture = Fixture::new(vec![ScriptedReply::Hangs]).await;
     fixture.env.limits.lock().unwrap().queued = 2;
     fixture.say("r1", "one").await;
@@ -405,7 +405,7 @@ async fn the_prompt_holds_the_agents_files_and_memory_only_in_the_main_session()
 }
 
 #[tokio::test]
-async fn what_a_tool_prints_is_told_between_its_start_and_its_end_to_whoever_watches() {
+async fn tool_output_is_streamed_between_start_and_end_to_watchers() {
     let lines = vec![
         ScriptedReply::Calls(vec![("run", "{}")]),
         ScriptedReply::Says("ok"),

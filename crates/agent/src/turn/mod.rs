@@ -31,10 +31,10 @@ use crate::event::TurnEvent;
 use crate::failure::{Failure, FailureKind};
 use crate::input::{Input, as_message};
 use crate::key::SessionKey;
-use crate::minds::MindsInner;
 use crate::origin::Origin;
 use crate::outcome::StoredOutcome;
 use crate::progress::TurnProgress;
+use crate::runtime::MindsInner;
 use crate::settings::{AgentSettings, SessionSettings, TurnLimits};
 
 /// The answer with which a turn ends.

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn others_go_first_and_ones_own_later_messages_wait() {
+    fn a_parked_turn_lets_other_senders_pass_but_not_its_own() {
         use TurnState::{Queued, Waiting};
         let group = |id, who, state| turn(id, who, PeerKind::Group, state);
         let next = |open: &[OpenTurn], passed: &[&str]| {

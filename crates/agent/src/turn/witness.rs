@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::event::TurnEvent;
 use crate::key::SessionKey;
-use crate::minds::MindsInner;
 use crate::origin::Origin;
+use crate::runtime::MindsInner;
 
 /// One call of one turn.
 pub(super) struct CallWitness {

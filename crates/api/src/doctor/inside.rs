@@ -14,6 +14,7 @@ use super::{ChatAccount, Finding, chats, machine};
 /// Time limit of one check.
 const LIMIT: Duration = Duration::from_secs(5);
 /// Time limit for checking database pages.
+// Shorter than `LIMIT`, so that a large database is reported as such and not as a timeout.
 const PAGES: Duration = Duration::from_secs(3);
 /// Latest audit entries to verify.
 const LATEST: i64 = 2_000;
@@ -27,7 +28,7 @@ const MAX_NAMED: usize = 20;
 const MAX_JOBS: u32 = 1_000;
 
 /// Runs all checks concurrently; reports those that time out.
-pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
+pub(super) async fn diagnose(gateway: &Gateway) -> Vec<Finding> {
     type Check<'a> = (&'a str, BoxFuture<'a, Vec<Finding>>);
     let looks: Vec<Check<'_>> = vec![
         ("files", Box::pin(files(gateway))),
@@ -44,13 +45,14 @@ pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
         ("sandbox", Box::pin(machine::sandbox())),
     ];
     let bounded = looks.into_iter().map(|(what, look)| async move {
+        // Each check on its own: one that is stuck must not hide the results of the others.
         timeout(LIMIT, look).await.unwrap_or_else(|_| {
             let why = format!(
                 "the check did not finish within {} seconds",
                 LIMIT.as_secs()
             );
             let remedy = "the machine may be busy: run the check again";
-            vec![Finding::look(what, why, remedy)]
+            vec![Finding::warning(what, why, remedy)]
         })
     });
     let mut found: Vec<Finding> = join_all(bounded).await.into_iter().flatten().collect();
@@ -67,6 +69,7 @@ pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
 async fn files(gateway: &Gateway) -> Vec<Finding> {
     let (home, config) = (gateway.home().to_owned(), gateway.config_file().clone());
     let least = gateway.settings.current().limits.min_free_bytes;
+    // Files may be on a slow disk or a network mount.
     let looked = tokio::task::spawn_blocking(move || {
         vec![
             machine::home(&home),
@@ -124,6 +127,7 @@ async fn audit(gateway: &Gateway) -> Vec<Finding> {
         Err(error) => return vec![broken("audit", &error)],
     };
     let (seq, at) = last.map_or((0, None), |last| (last.seq, Some(last.entry.at)));
+    // Only the end: verifying the whole log can take longer than a check may.
     let from = VerifyFrom::Seq((seq - LATEST).max(1));
     let chain = match audit.verify(from).await {
         Ok(verdict) if verdict.ok => Finding::fine(
@@ -146,9 +150,10 @@ async fn audit(gateway: &Gateway) -> Vec<Finding> {
         }
         Err(error) => broken("audit", &error),
     };
+    // The log is ordered by number, so a clock that was set back shows only here.
     let now = gateway.clock.now();
     let clock = match at {
-        Some(at) if at.0 - now.0 > AHEAD => Finding::look(
+        Some(at) if at.0 - now.0 > AHEAD => Finding::warning(
             "clock",
             format!(
                 "it is {}, but the last audit entry is from {}",
@@ -182,7 +187,7 @@ fn listening(gateway: &Gateway) -> Finding {
     ) {
         (true, _) => match public {
             None => Finding::fine(what, "only reachable from this machine"),
-            Some(url) if url.starts_with("http://") => Finding::look(
+            Some(url) if url.starts_with("http://") => Finding::warning(
                 what,
                 format!("reachable at {url}, where tokens are sent unencrypted"),
                 "enable TLS on the reverse proxy and set public_url to its https address",
@@ -190,7 +195,7 @@ fn listening(gateway: &Gateway) -> Finding {
             Some(url) => Finding::fine(what, format!("reachable from this machine, and at {url}")),
         },
         (false, true) => Finding::fine(what, format!("on {} with TLS", listening.address)),
-        (false, false) => Finding::look(
+        (false, false) => Finding::warning(
             what,
             format!(
                 "connections to {} are unencrypted, tokens included",
@@ -235,7 +240,11 @@ fn servers(gateway: &Gateway) -> Vec<Finding> {
             let remedy = format!(
                 "test it with `manyhands mcp test {name}`; see its log with `manyhands mcp logs {name}`"
             );
-            found.push(Finding::look("servers", format!("{name}: {why}"), remedy));
+            found.push(Finding::warning(
+                "servers",
+                format!("{name}: {why}"),
+                remedy,
+            ));
         }
         let pins = server.pins();
         let held = pins.iter().filter(|pin| pin.held.is_some()).count();
@@ -244,14 +253,19 @@ fn servers(gateway: &Gateway) -> Vec<Finding> {
                 "{name}: {held} tools differ from the accepted definitions and are held back"
             );
             let remedy = format!("review the differences with `manyhands mcp accept {name}`");
-            found.push(Finding::look("servers", why, remedy));
+            found.push(Finding::warning("servers", why, remedy));
         }
     }
+    // A gateway may have hundreds of servers; the report stays readable.
     let more = found.len().saturating_sub(MAX_NAMED);
     found.truncate(MAX_NAMED);
     if more > 0 {
         let remedy = "`manyhands mcp list` shows their status";
-        found.push(Finding::look("servers", format!("and {more} more"), remedy));
+        found.push(Finding::warning(
+            "servers",
+            format!("and {more} more"),
+            remedy,
+        ));
     }
     if found.is_empty() && !all.is_empty() {
         found.push(Finding::fine(
@@ -296,7 +310,7 @@ async fn jobs(gateway: &Gateway) -> Vec<Finding> {
         .map(|job| {
             let why = format!("{:?} failed {} times in a row", job.name, job.failures);
             let remedy = format!("`manyhands cron runs {}` shows why", job.id);
-            Finding::look("jobs", why, remedy)
+            Finding::warning("jobs", why, remedy)
         })
         .collect();
     if count > 0 && found.is_empty() {
@@ -308,7 +322,7 @@ async fn jobs(gateway: &Gateway) -> Vec<Finding> {
 fn page() -> Finding {
     match manyhands_page::FILES.is_empty() {
         false => Finding::fine("page", "built in, served at /"),
-        true => Finding::look(
+        true => Finding::warning(
             "page",
             "not built into this program",
             "build it with `make up`, which needs Node.js",

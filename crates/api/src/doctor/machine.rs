@@ -67,6 +67,7 @@ pub fn owner_token(home: &Path) -> Finding {
 
 /// Checks free disk space; below `least` bytes only the owner may write.
 pub fn space(home: &Path, least: u64) -> Finding {
+    // Before the first start the home does not exist, but its disk does.
     let there = home
         .ancestors()
         .find(|path| path.exists())
@@ -107,6 +108,7 @@ pub fn models(models: &ModelSettings) -> Finding {
 fn think(models: &ModelSettings) -> Result<String, (String, String)> {
     let wrong = |why: String, remedy: &str| Err((why, remedy.to_owned()));
     if models.providers.is_empty() && models.default.is_none() {
+        // Not a problem: tools work without any model.
         let about = "none configured, so agents cannot reply; see `manyhands models`";
         return Ok(about.to_owned());
     }
@@ -126,6 +128,7 @@ fn think(models: &ModelSettings) -> Result<String, (String, String)> {
         let why = format!("{name} replays {}, which does not exist", script.display());
         return wrong(why, "fix models.providers in config.toml");
     }
+    // With a base_url of its own a provider may be local and need no key.
     let keyless = provider.api_key.is_none() && provider.base_url.is_none();
     if keyless && provider.kind != ProviderKind::Scripted {
         let why = format!("the default is {default}, but {name} has no API key");
@@ -189,7 +192,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn what_keeps_a_model_from_answering_is_found() {
+    fn problems_that_keep_a_model_from_answering_are_reported() {
         let check = |models: Value, expect: Result<&str, &str>| {
             let settings = serde_json::from_value(models.clone()).expect("settings");
             match (think(&settings), expect) {

@@ -17,7 +17,8 @@ const FRESH: Duration = Duration::from_secs(2);
 
 /// Runs all checks inside a running gateway. Concurrent callers wait for one run and share its
 /// findings.
-pub async fn look(gateway: &Gateway) -> Vec<Finding> {
+pub async fn diagnose(gateway: &Gateway) -> Vec<Finding> {
+    // Held across the run, so that concurrent callers wait for it and share its findings.
     let mut last = gateway.findings.lock().await;
     let now = gateway.clock.monotonic();
     if let Some((at, found)) = &*last
@@ -25,7 +26,8 @@ pub async fn look(gateway: &Gateway) -> Vec<Finding> {
     {
         return found.clone();
     }
-    let found = inside::look(gateway).await;
+    let found = inside::diagnose(gateway).await;
+    // Counted from the end: a run may take longer than `FRESH`.
     *last = Some((gateway.clock.monotonic(), found.clone()));
     found
 }
@@ -60,13 +62,13 @@ pub fn chats(accounts: &[ChatAccount], heard: &Backlog, said: &OutboxCounts) -> 
     if failed + unknown > 0 {
         let why = format!("{failed} messages were not delivered, {unknown} may not have been");
         let remedy = "`manyhands outbox` shows them; resend or drop them there";
-        findings.push(Finding::look("chats", why, remedy));
+        findings.push(Finding::warning("chats", why, remedy));
     }
     if heard.failed > 0 {
         let why = format!("{} incoming messages could not be processed", heard.failed);
         let remedy =
             "`manyhands inbox` shows them with the reason; retry with `manyhands inbox retry`";
-        findings.push(Finding::look("chats", why, remedy));
+        findings.push(Finding::warning("chats", why, remedy));
     }
     if findings.is_empty() && !accounts.is_empty() {
         let connected = accounts.iter().filter(|one| one.state == "connected");
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accounts_that_do_not_hear_and_messages_that_were_lost_are_found() {
+    fn silent_accounts_and_undelivered_messages_are_reported() {
         let account = |state| ChatAccount {
             channel: "line".to_owned(),
             account: "default".to_owned(),

@@ -25,7 +25,7 @@ use super::chat_answer::{self, ChatCommand, ChatPaused, ChatResult, DoneStatus, 
 use super::run::AgentRun;
 use super::stream as events;
 use crate::http::object::Json;
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// Longest run id.
 const MAX_RUN_ID: usize = 128;
@@ -39,10 +39,10 @@ const MAX_PICTURES: usize = 20;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ChatInput {
     /// Session: a name, or `agent:NAME:REST`; `main` by default.
-    #[schemars(regex(pattern = shapes::SESSION))]
+    #[schemars(regex(pattern = patterns::SESSION))]
     session_key: Option<String>,
     /// Text of the message.
-    #[schemars(regex(pattern = shapes::WORDS))]
+    #[schemars(regex(pattern = patterns::WORDS))]
     message: String,
     /// The client's id of this run: sending it again returns the same run instead of starting
     /// another.
@@ -53,7 +53,7 @@ pub struct ChatInput {
     #[schemars(length(max = 20))]
     pictures: Vec<Picture>,
     /// Agent, unless `sessionKey` names it; `main` by default.
-    #[schemars(regex(pattern = shapes::AGENT))]
+    #[schemars(regex(pattern = patterns::AGENT))]
     agent_id: Option<String>,
 }
 
@@ -91,10 +91,11 @@ pub async fn chat(
         let wrong = ToolError::parameter("wait", "must be at most 600 seconds");
         return Err(Refusal(wrong));
     }
-    let begun = begin(&gateway, admitted, body(chat)?).await?;
-    match (begun, events::wanted(&headers)) {
-        (ChatStart::Run(run), true) => Ok(events::response(told(*run))),
+    let started = start(&gateway, admitted, body(chat)?).await?;
+    match (started, events::wanted(&headers)) {
+        (ChatStart::Run(run), true) => Ok(events::response(event_stream(*run))),
         (ChatStart::Run(run), false) => ended(*run, Duration::from_secs(wait)).await,
+        // Whoever asked for a stream reads events, also when there is only one.
         (ChatStart::Command(done), true) => {
             let only = stream::iter([event("final", &json!(done))]);
             Ok(events::response(only))
@@ -113,19 +114,21 @@ enum ChatStart {
     Command(ChatCommand),
 }
 
-async fn begin(
+async fn start(
     gateway: &Arc<Gateway>,
     admitted: Admitted,
     chat: ChatInput,
 ) -> Result<ChatStart, ToolError> {
-    let key = meant(
+    let key = session_key_of(
         &admitted,
         chat.session_key.as_deref(),
         chat.agent_id.as_deref(),
     )?;
+    // A picture alone is a message.
     if chat.message.trim().is_empty() && chat.pictures.is_empty() {
         return Err(ToolError::parameter("message", "must not be empty"));
     }
+    // Run ids are stored and logged as they are given.
     let fits = |id: &String| {
         (1..=MAX_RUN_ID).contains(&id.len()) && !id.contains(|c: char| c.is_control())
     };
@@ -133,15 +136,16 @@ async fn begin(
         let message = format!("must have 1 to {MAX_RUN_ID} printable characters");
         return Err(ToolError::parameter("runId", message));
     }
+    // Numbered for errors, which name the picture.
     let pictures = chat.pictures.into_iter().enumerate();
     let pictures = pictures
         .map(|(at, picture)| block(&format!("pictures[{at}]"), picture.data, picture.mime_type));
     let pictures = at_most(pictures.collect::<Result<_, _>>()?)?;
-    let heard = gateway
+    let parsed = gateway
         .minds()
-        .hear(&key, &chat.message, &admitted.caller)
+        .parse_message(&key, &chat.message, &admitted.caller)
         .await?;
-    let input = match heard {
+    let input = match parsed {
         ParsedMessage::Message { input, .. } => Input { pictures, ..input },
         ParsedMessage::Command(reply) => {
             return Ok(ChatStart::Command(ChatCommand {
@@ -161,7 +165,7 @@ async fn begin(
 }
 
 /// The session a request refers to.
-fn meant(
+fn session_key_of(
     admitted: &Admitted,
     key: Option<&str>,
     agent: Option<&str>,
@@ -203,7 +207,7 @@ pub(super) fn at_most(pictures: Vec<Block>) -> Result<Vec<Block>, ToolError> {
 }
 
 /// All events of a run.
-fn told(run: AgentRun) -> impl Stream<Item = Event> + Send + 'static {
+fn event_stream(run: AgentRun) -> impl Stream<Item = Event> + Send + 'static {
     let accepted = json!({
         "runId": run.sent.run_id,
         "sessionKey": run.key,
@@ -213,12 +217,12 @@ fn told(run: AgentRun) -> impl Stream<Item = Event> + Send + 'static {
     // The gap is reported before the event that follows it.
     let later = stream::unfold(run, async |mut run| {
         let (name, data) = match run.next().await? {
-            Ok(what) => in_words(&run, what),
+            Ok(what) => name_and_data(&run, what),
             Err(error) => ("error", of_error(&run, &error)),
         };
         let gap = run.missed().then(|| event("gap", &gap()));
-        let told = gap.into_iter().chain([event(name, &data)]);
-        Some((stream::iter(told), run))
+        let events = gap.into_iter().chain([event(name, &data)]);
+        Some((stream::iter(events), run))
     });
     first.chain(later.flatten())
 }
@@ -233,7 +237,7 @@ fn event(name: &str, data: &Value) -> Event {
 }
 
 /// Name and data of an event.
-fn in_words(run: &AgentRun, what: TurnEvent) -> (&'static str, Value) {
+fn name_and_data(run: &AgentRun, what: TurnEvent) -> (&'static str, Value) {
     match what {
         TurnEvent::Delta(text) => ("delta", json!({ "text": text })),
         TurnEvent::Thinking(text) => ("thinking", json!({ "text": text })),
@@ -286,7 +290,7 @@ fn in_words(run: &AgentRun, what: TurnEvent) -> (&'static str, Value) {
 }
 
 fn of_error(run: &AgentRun, error: &ToolError) -> Value {
-    let mut told = json!({
+    let mut shown = json!({
         "code": error.code,
         "message": error.message,
         "hint": error.hint,
@@ -294,12 +298,12 @@ fn of_error(run: &AgentRun, error: &ToolError) -> Value {
         "sessionKey": run.key,
     });
     if let Some(failure) = error.details.as_ref().and_then(|d| d.get("failure")) {
-        told["failure"] = failure.clone();
+        shown["failure"] = failure.clone();
     }
     if let Some(wait) = error.retry_after {
-        told["retryAfterMs"] = json!(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        shown["retryAfterMs"] = json!(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
     }
-    told
+    shown
 }
 
 /// The error for a stopped run.
@@ -363,6 +367,7 @@ async fn ended(mut run: AgentRun, patience: Duration) -> Result<Response, Refusa
                 // Parallel calls may still be pending; only the tool that finished is no longer.
                 paused = paused.filter(|(question, _)| question.tool != tool);
             }
+            // Text comes only from a run that goes on.
             TurnEvent::Resumed | TurnEvent::Delta(_) | TurnEvent::Partial(_) => paused = None,
             TurnEvent::Thinking(_)
             | TurnEvent::Restart { .. }
@@ -378,10 +383,10 @@ async fn ended(mut run: AgentRun, patience: Duration) -> Result<Response, Refusa
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct StopQuery {
     /// Session; `main` by default.
-    #[schemars(regex(pattern = shapes::SESSION))]
+    #[schemars(regex(pattern = patterns::SESSION))]
     session_key: Option<String>,
     /// Agent, unless `sessionKey` names it; `main` by default.
-    #[schemars(regex(pattern = shapes::AGENT))]
+    #[schemars(regex(pattern = patterns::AGENT))]
     agent_id: Option<String>,
 }
 
@@ -402,7 +407,7 @@ pub async fn stop(
     which: Result<Json<StopQuery>, JsonRejection>,
 ) -> Answer<ChatStopped> {
     let which = body(which)?;
-    let key = meant(
+    let key = session_key_of(
         &admitted,
         which.session_key.as_deref(),
         which.agent_id.as_deref(),

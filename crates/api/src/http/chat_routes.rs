@@ -4,9 +4,9 @@ use axum::routing::any;
 use manyhands_gateway::Credentials;
 
 use super::admin::{channels, mail};
-use super::hooks;
 use super::openapi::{Access, Operation};
 use super::routes::Route;
+use super::webhooks;
 
 /// Accounts, people and messages.
 pub(super) fn table() -> Vec<Route> {
@@ -129,7 +129,7 @@ pub(super) fn table() -> Vec<Route> {
                 "Webhook of a platform; authenticated by its signature",
             )
             .answers_in("what the platform expects"),
-            any(hooks::default),
+            any(webhooks::default),
         ),
         (
             op(
@@ -139,7 +139,7 @@ pub(super) fn table() -> Vec<Route> {
                 "Webhook of a platform, for an account other than default",
             )
             .answers_in("what the platform expects"),
-            any(hooks::account),
+            any(webhooks::account),
         ),
     ]
 }

@@ -1,29 +1,29 @@
 //! The HTTP face: routes, access control, and responses.
 
 mod admin;
-mod answering;
+mod agent_routes;
+mod answer_type;
 mod chat;
 mod chat_answer;
 mod chat_routes;
-mod door;
-mod hooks;
-mod house_routes;
-mod mind_routes;
+mod gateway_routes;
+mod host_check;
 mod oauth;
 mod oauth_login;
 mod oauth_routes;
 mod object;
 mod openapi;
 mod page;
+mod patterns;
 mod probes;
 mod routes;
 mod run;
 mod server_routes;
 mod session_routes;
-mod shapes;
 mod stream;
 mod tools;
 mod v1;
+mod webhooks;
 
 pub use openapi::document;
 pub use routes::router;

@@ -67,6 +67,7 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
     let checked = gateway
         .guests
         .check(token, &audiences, &settings.oauth, networks, clock);
+    // Clients log in again on `invalid_token` and request more scopes on `insufficient_scope`.
     let unauthenticated = |why: &str| Refused {
         error: ToolError::new(ErrorCode::Unauthenticated, why)
             .hint("log in again at the authorization server"),
@@ -107,7 +108,9 @@ async fn admitted(gateway: &Gateway, parts: &Parts) -> Result<Admitted, Refused>
 fn audiences(gateway: &Gateway, path: &str) -> Vec<String> {
     let base = gateway.servers.oauth().base();
     let whole = base.as_ref().map(|base| format!("{base}/mcp"));
+    // Issuers may know the gateway by a name of their own.
     let said = gateway.settings.current().oauth.audience.clone();
+    // A token may be bound to the path of one server (RFC 8707).
     let one = base
         .map(|base| format!("{base}{path}"))
         .filter(|_| path != "/mcp");
@@ -203,6 +206,7 @@ pub async fn callback(
         return page(StatusCode::BAD_REQUEST, "Not logged in", why);
     };
     let oauth = gateway.servers.oauth();
+    // Taken, so that a repeated callback cannot use it again.
     let login = returned
         .state
         .as_deref()
@@ -287,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_strangers_are_only_words_on_the_page() {
+    fn untrusted_text_is_escaped_on_the_page() {
         assert_eq!(
             escaped("<script>\"a\" & 'b'</script>"),
             "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/script&gt;"

@@ -55,7 +55,8 @@ pub async fn begin(
             target,
         )
         .await?;
-    gateway.learn_secrets().await?;
+    // Starting a login may have registered a client, whose secret is stored by now.
+    gateway.redact_stored_secrets().await?;
     gateway
         .note(&owner.caller, "server.login.begin", server.name().as_str())
         .await?;
@@ -75,6 +76,7 @@ fn target(gateway: &Gateway, server: &Server, login: Login) -> Result<LoginTarge
         )),
         (Some(id), None) => Ok(LoginTarget::Known(one(&accounts, &id)?.id)),
         (None, Some(name)) => Ok(LoginTarget::New(name)),
+        // Logging in again renews the first account instead of adding another one.
         (None, None) => Ok(match accounts.first() {
             Some(first) => LoginTarget::Known(first.id),
             None => LoginTarget::New(free_name(gateway, server)),
@@ -212,6 +214,7 @@ pub async fn end(
         .oauth()
         .log_out(server.name(), account)
         .await?;
+    // Open connections still use the revoked token.
     gateway.servers.reconnect(account).await;
     let about = format!("{}: {}", server.name(), account.id);
     gateway.note(&owner.caller, "server.logout", &about).await?;

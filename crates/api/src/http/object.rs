@@ -27,6 +27,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
         } else {
             match axum::Json::from_request(request, state).await {
                 Ok(axum::Json(value)) => return Ok(Self(value)),
+                // Only now: converting every body would cost a second parse for the rare one that
+                // needs it.
                 Err(rejection @ JsonRejection::JsonDataError(_)) => {
                     return whole(&bytes).map(Self).ok_or(rejection);
                 }

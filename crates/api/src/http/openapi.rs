@@ -10,9 +10,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::answering::Answering;
+use super::answer_type::Answering;
+use super::patterns;
 use super::routes::Route;
-use super::shapes;
 
 /// Required access.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Operation {
 
     fn responses(&self, generator: &mut SchemaGenerator) -> Value {
         const WRONG: &str = "error with a stable code";
-        let said = |about: &str, media: &str, schema: Value| json!({ "description": about, "content": { media: schema } });
+        let response = |about: &str, media: &str, schema: Value| json!({ "description": about, "content": { media: schema } });
         let json = "application/json";
         match self.body {
             ResponseBody::Tool => json!({
@@ -191,27 +191,27 @@ impl Operation {
             ResponseBody::Result(shape) => {
                 let result = json!({ "schema": good(&shape(generator).to_value()) });
                 let mut all = json!({
-                    "200": said("success", json, result.clone()),
+                    "200": response("success", json, result.clone()),
                     "default": envelope(WRONG),
                 });
                 if self.streams {
                     all["200"]["content"]["text/event-stream"] = json!({});
-                    all["202"] = said("waiting for the owner's approval", json, result);
+                    all["202"] = response("waiting for the owner's approval", json, result);
                 }
                 all
             }
             ResponseBody::Media(media) => json!({
-                "200": said("success", media, json!({})),
+                "200": response("success", media, json!({})),
                 "default": envelope(WRONG),
             }),
             ResponseBody::Page(media) => json!({
-                "200": said("the page", media, json!({})),
-                "default": said("error page", media, json!({})),
+                "200": response("the page", media, json!({})),
+                "default": response("error page", media, json!({})),
             }),
             ResponseBody::Format(format) => {
                 let mut all = json!({
-                    "200": said(&format!("success, in {format}"), json, json!({})),
-                    "default": said(&format!("{WRONG}, in {format}"), json, json!({})),
+                    "200": response(&format!("success, in {format}"), json, json!({})),
+                    "default": response(&format!("{WRONG}, in {format}"), json, json!({})),
                 });
                 if self.streams {
                     all["200"]["content"]["text/event-stream"] = json!({});
@@ -229,7 +229,7 @@ impl Operation {
         let mut parameters: Vec<Value> = in_path
             .map(|name| {
                 let name = name.trim_start_matches('*');
-                let schema = shapes::in_path(self.path, name);
+                let schema = patterns::in_path(self.path, name);
                 json!({ "name": name, "in": "path", "required": true, "schema": schema })
             })
             .collect();
@@ -243,6 +243,7 @@ impl Operation {
             if needed.is_some_and(|needed| needed.contains(&json!(name))) {
                 parameter["required"] = json!(true);
             }
+            // OpenAPI describes the parameter, not its schema.
             if let Some(about) = about {
                 parameter["description"] = about;
             }
@@ -305,9 +306,11 @@ pub fn document<'a>(tools: impl Iterator<Item = &'a ToolSpec>) -> Value {
     settings.definitions_path = "/components/schemas".into();
     settings.meta_schema = None;
     let mut generator = settings.into_generator();
+    // `envelope` refers to it by name, so it must be among the definitions.
     generator.subschema_for::<Envelope>();
     let mut paths = Map::new();
     for operation in super::routes::operations() {
+        // OpenAPI has no catch-all parameters.
         let path = operation.path.replace("{*", "{");
         let entry = paths.entry(path).or_insert_with(|| json!({}));
         entry[operation.method] = operation.describe(&mut generator);

@@ -195,6 +195,7 @@ fn send(file: &'static File, asked: &HeaderMap) -> Response {
     let takes = asked
         .get(header::ACCEPT_ENCODING)
         .and_then(|value| value.to_str().ok());
+    // Files are stored compressed, which keeps the binary small and suits every browser.
     let packed = file.packed && takes.is_some_and(|takes| takes.contains("gzip"));
     let bytes = match file.packed && !packed {
         true => unpacked(file.bytes).map(Cow::Owned),
@@ -211,6 +212,7 @@ fn send(file: &'static File, asked: &HeaderMap) -> Response {
     }
     // Also for uncompressed responses: caches must keep both variants apart.
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    // The names of these files contain their hash.
     let kept = match file.is_lasting() {
         true => "public, max-age=31536000, immutable",
         false => "no-cache",

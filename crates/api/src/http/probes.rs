@@ -19,6 +19,7 @@ pub async fn healthz() -> &'static str {
 pub async fn readyz(State(gateway): State<Arc<Gateway>>) -> Response {
     match gateway.store.check().await {
         Ok(()) if !gateway.is_stopping() => ready(&gateway).into_response(),
+        // A load balancer stops sending requests while running calls finish.
         Ok(()) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response(),
         Err(error) => (
             StatusCode::SERVICE_UNAVAILABLE,

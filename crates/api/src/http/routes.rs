@@ -21,8 +21,8 @@ use super::admin::{
 };
 use super::openapi::{Access, Operation, document};
 use super::{
-    chat_routes, door, house_routes, mind_routes, oauth, oauth_routes, page, probes, server_routes,
-    session_routes, tools, v1,
+    agent_routes, chat_routes, gateway_routes, host_check, oauth, oauth_routes, page, probes,
+    server_routes, session_routes, tools, v1,
 };
 
 /// An operation and its handler.
@@ -209,7 +209,7 @@ fn table() -> Vec<Route> {
 }
 
 /// Artifacts and resources.
-fn kept() -> Vec<Route> {
+fn stored() -> Vec<Route> {
     use Access::{Open, Owner, Token};
     let op = Operation::new;
     vec![
@@ -311,13 +311,13 @@ fn kept() -> Vec<Route> {
 fn all() -> impl Iterator<Item = Route> {
     table()
         .into_iter()
-        .chain(kept())
-        .chain(mind_routes::table())
+        .chain(stored())
+        .chain(agent_routes::table())
         .chain(server_routes::table())
         .chain(session_routes::table())
         .chain(oauth_routes::table())
         .chain(chat_routes::table())
-        .chain(house_routes::table())
+        .chain(gateway_routes::table())
 }
 
 /// The operations, for the OpenAPI document.
@@ -352,7 +352,7 @@ async fn bounded(State(limit): State<u64>, request: Request, next: Next) -> Resp
     next.run(request).await
 }
 
-async fn nowhere() -> Refusal {
+async fn no_route() -> Refusal {
     Refusal(
         ToolError::not_found("no such endpoint").hint("GET /api/openapi.json describes the API"),
     )
@@ -366,16 +366,19 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
     for (operation, handler) in all() {
         router = router.route(operation.path, handler);
     }
+    // The names of these files come from the build of the page.
     for name in page::beside() {
         router = router.route(&format!("/{name}"), get(page::other));
     }
-    let rooms = router
+    let routes = router
         .route("/", get(page::root))
         .route("/login", get(page::root))
         .route("/assets/{*name}", get(page::asset))
         .route("/ws", any(manyhands_socket::upgrade))
         .route(
             "/mcp",
+            // Only here tokens of other issuers are accepted, and a refusal names the authorization
+            // server.
             manyhands_mcp_server::route(&gateway, Refusal).layer(middleware::from_fn_with_state(
                 gateway.clone(),
                 oauth::admit,
@@ -387,17 +390,18 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
                 middleware::from_fn_with_state(gateway.clone(), oauth::admit),
             ),
         )
-        .fallback(nowhere)
+        .fallback(no_route)
         .with_state(gateway.clone());
     // Layered once around all routes: around each route the layers would be built a hundred times
     // and cloned with every request.
-    let walls = (
+    let layers = (
         Extension(v1::ServingSince::now(&gateway)),
-        middleware::from_fn(v1::speak),
-        middleware::from_fn_with_state(gateway, door::check),
+        middleware::from_fn(v1::convert_errors),
+        middleware::from_fn_with_state(gateway, host_check::check),
+        // A panic in a handler becomes a 500 and not a dropped connection.
         CatchPanicLayer::new(),
         middleware::from_fn_with_state(limit as u64, bounded),
         DefaultBodyLimit::max(limit),
     );
-    Router::new().fallback_service(walls.layer(rooms))
+    Router::new().fallback_service(layers.layer(routes))
 }

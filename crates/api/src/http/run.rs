@@ -22,9 +22,9 @@ pub(super) struct AgentRun {
     /// The input.
     pub(super) sent: InputReceipt,
     /// Whether events may have been missed, so that the record must be read.
-    look: bool,
+    reread: bool,
     /// The approval request reported last.
-    told: Option<ApprovalId>,
+    reported: Option<ApprovalId>,
     ended: bool,
     missed: bool,
 }
@@ -48,9 +48,9 @@ impl AgentRun {
             events,
             key,
             // A repeated run may have ended before the subscription; its record tells.
-            look: sent.repeated,
+            reread: sent.repeated,
             sent,
-            told: None,
+            reported: None,
             ended: false,
             missed: false,
         })
@@ -61,10 +61,11 @@ impl AgentRun {
         if self.ended {
             return None;
         }
-        let next = self.happens().await;
+        let next = self.next_event().await;
         self.ended = next.as_ref().map_or(true, TurnEvent::is_end);
+        // Remembered, because the record tells of the same request again after a gap.
         if let Ok(TurnEvent::Paused { approval, .. }) = &next {
-            self.told = Some(*approval);
+            self.reported = Some(*approval);
         }
         Some(next)
     }
@@ -74,14 +75,14 @@ impl AgentRun {
         std::mem::take(&mut self.missed)
     }
 
-    async fn happens(&mut self) -> Result<TurnEvent, ToolError> {
+    async fn next_event(&mut self) -> Result<TurnEvent, ToolError> {
         let gateway = self.gateway.clone();
         loop {
-            if self.look {
-                let kept = self.kept().await?;
+            if self.reread {
+                let recorded = self.recorded().await?;
                 // Cleared only after a successful read: a cancelled one must be repeated.
-                self.look = false;
-                if let Some(what) = kept {
+                self.reread = false;
+                if let Some(what) = recorded {
                     return Ok(what);
                 }
             }
@@ -100,13 +101,13 @@ impl AgentRun {
                 }
                 Ok(_) => {}
                 // After a gap the end may be among the missed events, so the record is read next.
-                Err(Lagged(_)) => (self.look, self.missed) = (true, true),
+                Err(Lagged(_)) => (self.reread, self.missed) = (true, true),
             }
         }
     }
 
     /// The recorded end or pending approval of the run.
-    async fn kept(&self) -> Result<Option<TurnEvent>, ToolError> {
+    async fn recorded(&self) -> Result<Option<TurnEvent>, ToolError> {
         let turn = self.gateway.minds().turn(&self.sent.turn).await?;
         let gone = || ToolError::not_found("the result of this run is no longer stored");
         let turn = turn.ok_or_else(gone)?;
@@ -122,9 +123,11 @@ impl AgentRun {
         struct Work {
             step: i64,
         }
+        // Written by the agent crate; only the step is needed here.
         let step = serde_json::from_str(&turn.work).map_or(0, |work: Work| work.step);
         let calls = self.gateway.store.sessions().calls(&turn.id, step).await;
         let calls = calls.map_err(|e| Refusal::from(e).0)?;
+        // The model may have called the tool by its alias, and the request names it canonically.
         let catalogue = self.gateway.path.catalogue();
         let asked = |name: &str| {
             let named = |tool: &str| {
@@ -144,7 +147,7 @@ impl AgentRun {
                 && asked(&question.tool)
         });
         Ok(ours
-            .filter(|question| self.told != Some(question.id))
+            .filter(|question| self.reported != Some(question.id))
             .map(|question| TurnEvent::Paused {
                 approval: question.id,
                 tool: question.tool,

@@ -13,6 +13,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Whether the client accepts a stream of events.
 pub(super) fn wanted(headers: &HeaderMap) -> bool {
+    // Some clients send the header more than once.
     let accepted = headers.get_all(header::ACCEPT).iter();
     let named = |value: &http::HeaderValue| {
         let text = value.to_str().unwrap_or_default().to_ascii_lowercase();

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// Response header with the call id, which identifies the call in the audit log.
 const CALL: HeaderName = HeaderName::from_static("x-manyhands-call");
@@ -28,7 +28,7 @@ const CALL: HeaderName = HeaderName::from_static("x-manyhands-call");
 #[serde(deny_unknown_fields)]
 pub struct CallQuery {
     /// Agent the call is made for, with its workspace; `main` by default.
-    #[schemars(regex(pattern = shapes::AGENT))]
+    #[schemars(regex(pattern = patterns::AGENT))]
     pub agent: Option<String>,
     /// Seconds to wait for the owner's approval, at most 600; 0 by default.
     #[schemars(range(max = 600))]
@@ -82,6 +82,7 @@ pub async fn call(
         });
     match request {
         Ok(mut request) => {
+            // Chosen here, so that the response of a failed call names it too.
             let id: CallId = gateway.ids.next();
             request.id = Some(id);
             let mut response = respond(gateway.invoke(&admitted, request).await);
@@ -132,6 +133,7 @@ fn arguments(body: Result<Bytes, BytesRejection>) -> Result<Value, ToolError> {
         ),
         _ => ToolError::new(ErrorCode::InvalidArguments, rejection.body_text()),
     })?;
+    // Tools without required parameters can be called without a body.
     if body.is_empty() {
         return Ok(json!({}));
     }

@@ -227,7 +227,7 @@ impl ArtifactStore {
     }
 
     /// Stores a file, all of it or nothing.
-    pub async fn keep(
+    pub async fn store(
         &self,
         name: &str,
         mime: &str,
@@ -293,7 +293,7 @@ impl ArtifactStore {
     }
 
     /// The description of a stored file for tool results.
-    pub fn said(&self, record: ArtifactRecord) -> KeptFile {
+    pub fn describe(&self, record: ArtifactRecord) -> KeptFile {
         let (url, until) = self.link(record.id);
         KeptFile {
             id: record.id,

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_and_the_end_of_the_name_agree() {
+    fn file_type_and_extension_must_agree() {
         for (kind, name, mime) in [
             ("csv", "data.csv", "text/csv"),
             (".CSV", "a.b.CSV", "text/csv"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_one_name() {
+    fn a_file_name_has_no_path_components() {
         for good in ["a.csv", "ü ö.txt", "a..b", ".hidden", "50% [x].md"] {
             check_name(good, "filename").unwrap();
         }

@@ -1,7 +1,7 @@
 //! This machine as tools may use it: three folders, a supervisor, an environment.
 
 mod failure;
-mod places;
+mod paths;
 mod shell;
 
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use manyhands_script::{Pool, PoolParts, WORKER_COMMAND};
 use manyhands_store::Artifacts;
 
 pub use failure::{file_failure, jail_failure, located};
-pub use places::{ResolvedPath, Syntax};
-pub use shell::{ShellCommand, keep};
+pub use paths::{ResolvedPath, Syntax};
+pub use shell::{ShellCommand, store_output};
 
 use crate::settings::LiveSettings;
 

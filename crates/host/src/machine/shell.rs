@@ -58,6 +58,7 @@ impl Host {
         let job = Job {
             program: command.program,
             args: command.args,
+            // A handle and not a path, which could lead elsewhere by the time the program starts.
             cwd: folder,
             cwd_shown: shown.into(),
             env,
@@ -139,7 +140,7 @@ pub struct Streams {
 }
 
 /// Stores truncated output as artifacts.
-pub async fn keep(
+pub async fn store_output(
     host: &Host,
     stdout: StreamOutput,
     stderr: StreamOutput,

@@ -93,7 +93,7 @@ mod tests {
     use manyhands_core::Timestamp;
 
     #[test]
-    fn a_secret_goes_to_the_hosts_that_were_named_for_it() {
+    fn a_secret_is_sent_only_to_its_hosts() {
         let entry = VaultEntry {
             name: "KEY".to_owned(),
             hosts: vec!["api.example.com".to_owned(), "*.example.org".to_owned()],

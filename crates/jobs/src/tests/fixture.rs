@@ -5,22 +5,18 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use manyhands_agent::{
-    AgentEnv, AgentSettings, LocalTime, MindParts, Minds, ModelClient, Origin, SkillNote,
-    TurnLimits,
-};
+use manyhands_agent::testing::{FakeEnv, NoTools, reply};
+use manyhands_agent::{MindParts, Minds, ModelClient, Origin};
 use manyhands_agent_services::SpawnedAgents;
 use manyhands_agent_services::job_delivery::{Deliver, DeliveryTarget, JobDelivery};
 use manyhands_config::Settings;
 use manyhands_core::{
-    AgentId, CallRequest, Caller, Catalogue, Clock, ErrorCode, Ids, Invoke, ManualClock, OsEntropy,
-    Outcome, Taint, Timestamp, ToolError,
+    AgentId, Caller, Clock, ErrorCode, Ids, ManualClock, OsEntropy, Taint, Timestamp, ToolError,
 };
 use manyhands_host::LiveSettings;
 use manyhands_host::workspace::{Author, Workspace};
 use manyhands_llm::{
-    Block, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
-    StopReason, Usage,
+    Block, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
 };
 use manyhands_store::{RunRecord, RunState, Store};
 use manyhands_wire::CronJob;
@@ -90,94 +86,18 @@ impl ModelClient for Model {
             Some((_, line)) => line.lines().next().unwrap_or_default().to_owned(),
             None => format!("did: {words}"),
         };
-        Ok(Reply {
-            stop: StopReason::End,
-            content: vec![ReplyBlock::text(&answer)],
-            usage: Usage::default(),
-            cost: Cost::MicroDollars(1),
-            model: "test/model".parse().unwrap(),
-            attempts: Vec::new(),
-            notes: Vec::new(),
-            scripted: false,
-        })
+        Ok(reply(vec![ReplyBlock::text(&answer)]))
     }
 }
 
-pub(super) struct NoTools;
-
-#[async_trait]
-impl Invoke for NoTools {
-    async fn invoke(&self, _: CallRequest) -> Result<Outcome, ToolError> {
-        Err(ToolError::internal("there are no tools"))
-    }
-
-    fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
-        let decision = [
-            manyhands_core::Decision::Allow,
-            manyhands_core::Decision::Deny,
-        ][usize::from(denied)];
-        manyhands_core::Verdict::default_rule(decision, "test")
-    }
-
-    fn catalogue(&self) -> Arc<Catalogue> {
-        Arc::default()
-    }
-}
-
-pub(super) struct TestHouse {
-    pub(super) model: Arc<dyn ModelClient>,
-    pub(super) stopping: CancellationToken,
-}
-
-#[async_trait]
-impl AgentEnv for TestHouse {
-    fn models(&self) -> Arc<dyn ModelClient> {
-        self.model.clone()
-    }
-    fn knows(&self, model: &manyhands_llm::ModelId) -> Result<(), ToolError> {
-        match model.provider.as_str() {
-            "test" => Ok(()),
-            other => Err(ToolError::not_found(format!(
-                "there is no provider {other}"
-            ))),
+/// The gateway, unless the person was removed.
+fn caller_of(origin: &Origin) -> Result<Arc<Caller>, ToolError> {
+    match &origin.person {
+        Some(who) if who == "chat:gone" => {
+            let message = "they are no longer let in";
+            Err(ToolError::new(ErrorCode::Unauthenticated, message))
         }
-    }
-    fn agent(&self, id: &AgentId) -> Option<AgentSettings> {
-        Some(AgentSettings::new(id.clone()))
-    }
-    fn limits(&self) -> TurnLimits {
-        TurnLimits::default()
-    }
-    fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError> {
-        match &origin.person {
-            Some(who) if who == "chat:gone" => {
-                let message = "they are no longer let in";
-                Err(ToolError::new(ErrorCode::Unauthenticated, message))
-            }
-            _ => Ok(Arc::new(Caller::gateway())),
-        }
-    }
-    async fn file(&self, _: &AgentId, _: &str) -> Option<(String, manyhands_core::Taint)> {
-        None
-    }
-    async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {
-        Vec::new()
-    }
-    fn facts(&self) -> Vec<String> {
-        Vec::new()
-    }
-    fn local_time(&self) -> LocalTime {
-        LocalTime {
-            day: "2026-11-15".to_owned(),
-            day_before: "2026-11-14".to_owned(),
-            clock: "13:00".to_owned(),
-            zone: "UTC".to_owned(),
-            since_midnight_ms: 0,
-        }
-    }
-    fn stopping(&self) -> &CancellationToken {
-        &self.stopping
+        _ => Ok(Arc::new(Caller::gateway())),
     }
 }
 
@@ -404,15 +324,16 @@ pub(super) async fn put_together(
     settings: &LiveSettings,
     stopping: CancellationToken,
 ) -> (JobScheduler, Minds) {
-    let house = TestHouse {
-        model,
+    let env = FakeEnv {
+        callers: Box::new(caller_of),
         stopping: stopping.clone(),
+        ..FakeEnv::new(model)
     };
     let minds = Minds::new(MindParts {
         sessions: store.sessions().clone(),
         blobs: store.blobs().clone(),
         path: Arc::new(NoTools),
-        env: Arc::new(house),
+        env: Arc::new(env),
         clock: clock.clone(),
         ids: ids.clone(),
     });

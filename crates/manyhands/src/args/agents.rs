@@ -208,14 +208,15 @@ pub struct Models {
 #[derive(Subcommand)]
 pub enum ModelsCommand {
     /// List the providers that can be added by name.
-    Makers {
+    #[command(alias = "makers")]
+    Providers {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// Add a provider and test a model. The API key is prompted for or read from standard input.
     Add {
-        /// The provider, such as anthropic or ollama; `models makers` lists them.
+        /// The provider, such as anthropic or ollama; `models providers` lists them.
         #[arg(value_name = "PROVIDER")]
         provider: String,
         /// The provider's model id; default: the provider's recommended model.
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_one_word_of_the_shell_and_may_be_left_out() {
+    fn a_message_is_one_optional_argument() {
         let Ok(Command::Chat(chat)) = parse("chat -s work --think high hello") else {
             panic!("no chat");
         };
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_listed_unless_something_else_is_asked() {
+    fn sessions_lists_by_default() {
         for line in [
             "sessions",
             "sessions --json",

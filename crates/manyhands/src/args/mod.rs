@@ -499,7 +499,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_definitions_hold_together() {
+    fn the_argument_definitions_are_consistent() {
         Args::command().debug_assert();
     }
 

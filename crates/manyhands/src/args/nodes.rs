@@ -205,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_not_used_up_by_looking_at_the_file() {
+    fn reading_the_file_does_not_consume_a_code() {
         assert!(parse("node install --print --code x").is_err());
         assert!(parse("node install --code x").is_ok());
     }
 
     #[test]
-    fn nodes_are_listed_unless_something_else_is_asked() {
+    fn nodes_lists_by_default() {
         let Ok(Command::Nodes(nodes)) = parse("nodes --json") else {
             panic!("no list");
         };

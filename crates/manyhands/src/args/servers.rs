@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_credential_is_named_and_never_given() {
+    fn a_credential_is_never_an_argument() {
         assert_eq!(credential("token"), Ok(("token".to_owned(), None)));
         let named = ("token".to_owned(), Some("GITHUB_TOKEN".to_owned()));
         assert_eq!(credential("token=GITHUB_TOKEN"), Ok(named));

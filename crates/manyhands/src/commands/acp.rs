@@ -311,6 +311,7 @@ impl AgentBackend for EditorBackend {
             count += part.messages.len();
             pages.push(part.messages);
             before = part.next_before;
+            // Bounded: an editor holds all it is given in memory.
             if before.is_none() || count >= most {
                 break;
             }
@@ -325,6 +326,7 @@ impl AgentBackend for EditorBackend {
             limit: Some(PAGE),
         };
         let part: SessionsListResult = self.gateway.request(&params).await?;
+        // The gateway has no cursor; new sessions may shift a page by one.
         let more = u64::from(offset) + (part.sessions.len() as u64) < part.count;
         let sessions = part.sessions.into_iter().map(|entry| SessionSummary {
             title: entry.label,

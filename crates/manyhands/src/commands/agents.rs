@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_shows_what_a_person_looks_for() {
+    fn a_row_shows_the_important_columns() {
         let agent = json!({
             "id": "main", "model": "p/m", "thinking": "low", "tools": ["gsv__*", "bash"], "files": ["SOUL.md"],
             "discover": ["x*"], "workspace": "main", "policy": [{ "decision": "ask", "tools": ["bash"], "reason": "mind it" }],

@@ -103,6 +103,7 @@ pub async fn restore(asked: Restore, ctx: &CliContext) -> Done {
 
 /// Refuses a backup whose settings would change what this machine runs.
 fn check_settings(staged: &Staged, ctx: &CliContext) -> Result<(), Failure> {
+    // Without a file the defaults apply, which change nothing.
     let Some(file) = staged.config() else {
         return Ok(());
     };

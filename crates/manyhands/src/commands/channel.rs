@@ -35,6 +35,7 @@ pub async fn channel(channel: Channel, ctx: &CliContext) -> Done {
             });
             // In the platform's order: piped credentials are read line by line.
             let wanted: Vec<(String, Option<String>)> = wanted.collect();
+            // Before anything is read from the terminal.
             if let Some((name, _)) = env
                 .iter()
                 .find(|(name, _)| !wanted.iter().any(|(one, _)| one == name))

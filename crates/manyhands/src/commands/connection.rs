@@ -165,7 +165,7 @@ pub(super) fn credentials(
     let read = match input.is_terminal() {
         true => open
             .iter()
-            .map(|key| asked(key))
+            .map(|key| prompt_for(key))
             .collect::<Result<_, _>>()?,
         false => piped(input, open.len())?,
     };
@@ -202,7 +202,7 @@ fn piped(input: std::io::Stdin, count: usize) -> Result<VecDeque<String>, Failur
 }
 
 /// Prompts for a value without echoing it.
-pub(super) fn asked(key: &str) -> Result<String, Failure> {
+pub(super) fn prompt_for(key: &str) -> Result<String, Failure> {
     output::print_prompt(&format!("{key}: "));
     let input = std::io::stdin();
     let quiet = Quiet::begin(&input)?;

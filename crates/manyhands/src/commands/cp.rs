@@ -28,6 +28,7 @@ pub async fn run(cp: Cp, ctx: &CliContext) -> Done {
     };
     if cp.json {
         output::json(&envelope);
+        // The envelope holds the error already, so nothing is printed besides it.
         let code = if envelope.ok {
             ExitCode::SUCCESS
         } else {
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_says_from_where_to_where_how_much_and_its_hash() {
+    fn the_last_line_has_source_destination_size_and_hash() {
         let cp = Cp {
             source: "laptop:/a".to_owned(),
             destination: "server:/b".to_owned(),

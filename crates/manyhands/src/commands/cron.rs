@@ -265,6 +265,7 @@ fn parse_duration(text: &str) -> Result<i64, Failure> {
         let more = count
             .checked_mul(unit)
             .and_then(|more| total.checked_add(more));
+        // Digits without end must not overflow into a short interval.
         total = more.ok_or_else(wrong)?;
     }
     match digits.is_empty() && total > 0 {
@@ -412,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time_are_understood_or_refused() {
+    fn durations_are_parsed_or_refused() {
         for (said, ms) in [
             ("30s", 30_000),
             ("15m", 900_000),

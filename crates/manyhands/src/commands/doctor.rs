@@ -91,7 +91,7 @@ async fn store_findings(ctx: &CliContext) -> Vec<Finding> {
     if !ctx.home.join(OWNER_TOKEN_FILE).exists() {
         return vec![Finding::fine("gateway", "not started yet: `manyhands up`")];
     }
-    look(ctx).await.unwrap_or_else(|error| {
+    diagnose(ctx).await.unwrap_or_else(|error| {
         vec![Finding::wrong(
             "gateway",
             error.to_string(),
@@ -101,7 +101,7 @@ async fn store_findings(ctx: &CliContext) -> Vec<Finding> {
 }
 
 /// Opens the store and counts its nodes and unfinished messages.
-async fn look(ctx: &CliContext) -> Result<Vec<Finding>, StoreError> {
+async fn diagnose(ctx: &CliContext) -> Result<Vec<Finding>, StoreError> {
     let (_lock, store) = ctx.store().await?;
     let nodes = store.nodes().list().await;
     // Collected before closing, reported after: an error must not leave the store open.

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_shows_what_a_person_looks_for() {
+    fn a_row_shows_the_important_columns() {
         let node = json!({
             "nodeId": "laptop", "online": true, "clientPlatform": "linux-x64", "clientVersion": "0.1.0",
             "tools": ["Bash", "Read"], "lastSeenAt": "t", "formerIds": ["old"],

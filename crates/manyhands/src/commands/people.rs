@@ -45,18 +45,18 @@ pub async fn todo(todo: Todo, ctx: &CliContext) -> Done {
             for (key, value) in more.into_iter().filter_map(|(k, v)| Some((k, v?))) {
                 item[key] = json!(value);
             }
-            told(&remote.expect_post(TOOL, &item).await?);
+            print_change(&remote.expect_post(TOOL, &item).await?);
         }
         Some(TodoCommand::Done { item }) => {
             let item = json!({ "action": "complete", "content": item });
-            told(&remote.expect_post(TOOL, &item).await?);
+            print_change(&remote.expect_post(TOOL, &item).await?);
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the result of a change.
-fn told(result: &Value) {
+fn print_change(result: &Value) {
     let (entry, counts) = (&result["entry"], &result["updated_counts"]);
     output::print_line(format!(
         "{} {}; {} open, {} done",

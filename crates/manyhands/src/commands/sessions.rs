@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_told_in_a_few_lines() {
+    fn a_session_is_summarised_in_a_few_lines() {
         let session = json!({
             "sessionKey": "agent:main:work", "label": "Work", "messages": 4, "busy": true, "queued": 1,
             "inputTokens": 12_345, "outputTokens": 67, "costMicros": 1_500, "lastActiveAt": "t",
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_with_a_session_is_said() {
+    fn deletion_reports_what_was_removed() {
         let check = |done: Value, expect: &str| assert_eq!(deleted(&done), expect);
         check(
             json!({ "sessionKey": "agent:main:work", "deletedMessages": 1, "deletedArchives": 0, "withdrawnApprovals": 0 }),

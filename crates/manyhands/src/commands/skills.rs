@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_skill_is_told_with_why_it_is_not_used() {
+    fn an_unusable_skill_is_shown_with_its_reason() {
         let skill = json!({
             "name": "deploy", "description": "ships", "location": "skills/deploy/SKILL.md", "enabled": true,
             "eligible": false, "eligibleHosts": [], "reasons": ["no connected machine has: shell.exec"],

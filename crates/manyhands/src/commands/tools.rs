@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_ends_where_it_ends() {
+    fn the_first_sentence_is_found() {
         for (description, expected) in [
             ("Read a file. Long ones are cut.", "Read a file"),
             (

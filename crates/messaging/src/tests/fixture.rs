@@ -5,30 +5,24 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use manyhands_agent::{
-    AgentEnv, AgentSettings, LocalTime, MindParts, Minds, ModelClient, Origin, SkillNote,
-    TurnLimits,
-};
+use manyhands_agent::testing::{FakeEnv, NoTools, reply};
+use manyhands_agent::{MindParts, Minds, ModelClient, TurnLimits};
 use manyhands_agent_services::People;
 use manyhands_channels::{Inbound, InboundEvent, InboundMessage as Said};
 use manyhands_config::{ChannelAccount, DmPolicy, Settings};
-use manyhands_core::{
-    AgentId, CallRequest, Caller, Catalogue, ChatRef, Clock, Ids, Invoke, OsEntropy, Outcome,
-    SystemClock, ToolError,
-};
+use manyhands_core::{ChatRef, Clock, Ids, OsEntropy, SystemClock};
 use manyhands_guard::Redactor;
 use manyhands_host::LiveSettings;
 use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::machine::{Host, HostParts};
 use manyhands_host::web::Web;
 use manyhands_llm::{
-    Block, Cost, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
-    StopReason, Usage,
+    Block, Delta, ErrorKind, Message, ModelError, ModelRequest, Reply, ReplyBlock,
 };
 use manyhands_store::{NewInbound, Store};
 use tokio_util::sync::CancellationToken;
@@ -105,98 +99,13 @@ impl ModelClient for Model {
         let answer = format!("answer to {}", marks(&words).join(" "));
         (self.watcher)();
         tokio::task::yield_now().await;
-        Ok(Reply {
-            stop: StopReason::End,
-            content: vec![ReplyBlock::text(&answer)],
-            usage: Usage::default(),
-            cost: Cost::MicroDollars(1),
-            model: "test/model".parse().unwrap(),
-            attempts: Vec::new(),
-            notes: Vec::new(),
-            scripted: false,
-        })
+        Ok(reply(vec![ReplyBlock::text(&answer)]))
     }
 }
 
 /// Panics without a word on the terminal.
 pub(super) fn panics_quietly() -> ! {
     std::panic::resume_unwind(Box::new("as planned, with a secret-detail"))
-}
-
-struct NoTools;
-
-#[async_trait]
-impl Invoke for NoTools {
-    async fn invoke(&self, _: CallRequest) -> Result<Outcome, ToolError> {
-        Err(ToolError::internal("there are no tools"))
-    }
-
-    fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
-        let decision = [
-            manyhands_core::Decision::Allow,
-            manyhands_core::Decision::Deny,
-        ][usize::from(denied)];
-        manyhands_core::Verdict::default_rule(decision, "test")
-    }
-
-    fn catalogue(&self) -> Arc<Catalogue> {
-        Arc::default()
-    }
-}
-
-struct Walls {
-    chats: Chats,
-    panics: Arc<AtomicUsize>,
-    model: Arc<dyn ModelClient>,
-    stopping: CancellationToken,
-}
-
-#[async_trait]
-impl AgentEnv for Walls {
-    fn models(&self) -> Arc<dyn ModelClient> {
-        self.model.clone()
-    }
-    fn agent(&self, id: &AgentId) -> Option<AgentSettings> {
-        Some(AgentSettings::new(id.clone()))
-    }
-    fn limits(&self) -> TurnLimits {
-        TurnLimits {
-            queued: 4,
-            ..TurnLimits::default()
-        }
-    }
-    fn caller(&self, origin: &Origin) -> Result<Arc<Caller>, ToolError> {
-        let left = |left: usize| left.checked_sub(1);
-        let panics = self.panics.fetch_update(SeqCst, SeqCst, left).is_ok();
-        if panics {
-            panics_quietly();
-        }
-        let person = origin.person.as_deref().unwrap_or_default();
-        let caller = self.chats.caller(person, origin.place.as_ref());
-        caller.map(Arc::new)
-    }
-    async fn file(&self, _: &AgentId, _: &str) -> Option<(String, manyhands_core::Taint)> {
-        None
-    }
-    async fn skills(&self, _: &AgentId) -> Vec<SkillNote> {
-        Vec::new()
-    }
-    fn facts(&self) -> Vec<String> {
-        Vec::new()
-    }
-    fn local_time(&self) -> LocalTime {
-        LocalTime {
-            day: "2026-11-15".to_owned(),
-            day_before: "2026-11-14".to_owned(),
-            clock: "13:00".to_owned(),
-            zone: "UTC".to_owned(),
-            since_midnight_ms: 0,
-        }
-    }
-    fn stopping(&self) -> &CancellationToken {
-        &self.stopping
-    }
 }
 
 /// Chats of a home.
@@ -291,16 +200,29 @@ impl Stage {
         });
         let chats = chats.await.unwrap();
         let panics: Arc<AtomicUsize> = Arc::default();
+        let (of_chats, left) = (chats.clone(), panics.clone());
+        let env = FakeEnv {
+            limits: Mutex::new(TurnLimits {
+                queued: 4,
+                ..TurnLimits::default()
+            }),
+            callers: Box::new(move |origin| {
+                let fewer = |left: usize| left.checked_sub(1);
+                if left.fetch_update(SeqCst, SeqCst, fewer).is_ok() {
+                    panics_quietly();
+                }
+                let person = origin.person.as_deref().unwrap_or_default();
+                let caller = of_chats.caller(person, origin.place.as_ref());
+                caller.map(Arc::new)
+            }),
+            stopping: stopping.clone(),
+            ..FakeEnv::new(model)
+        };
         let minds = Minds::new(MindParts {
             sessions: store.sessions().clone(),
             blobs: store.blobs().clone(),
             path: Arc::new(NoTools),
-            env: Arc::new(Walls {
-                chats: chats.clone(),
-                panics: panics.clone(),
-                model,
-                stopping: stopping.clone(),
-            }),
+            env: Arc::new(env),
             clock,
             ids,
         });

@@ -224,13 +224,13 @@ mod tests {
     }
 
     #[test]
-    fn contacts_are_headings_with_blocks_and_comments_are_none() {
+    fn contacts_are_headings_with_blocks_outside_comments() {
         assert_eq!(ids(&file()), ["tg:1", "tg:2"]);
         assert_eq!(file().text(), FILE);
     }
 
     #[test]
-    fn a_change_touches_only_the_fields_it_is_about() {
+    fn a_change_touches_only_its_fields() {
         let mut document = file();
         let alice = document.sections().remove(0);
         let mut to = alice.profile.clone();
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_in_another_style_is_written_anew() {
+    fn a_block_in_another_style_is_rewritten() {
         let mut document = file();
         let bob = document.sections().remove(1);
         let mut to = bob.profile.clone();

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_alone_does_not_make_anybody_reachable() {
+    fn a_name_alone_is_not_an_address() {
         let mut profile = Profile {
             contact_id: "tg:@alice".to_owned(),
             tg_username: "Alice".to_owned(),

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_is_used_only_as_each_platform_lets_it() {
+    fn a_chat_hint_is_used_only_where_the_platform_supports_it() {
         let alice = alice();
         check(&alice, Some("tg:90001"), "tg:90001 dm");
         check(&alice, Some("tg:-100222"), "tg:-100222 group");
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_talking_is_told_from_everybody_else() {
+    fn the_current_speaker_is_recognised() {
         let alice = alice();
         let target = route(&alice, None).unwrap();
         let place = |channel: &str, chat: &str, sender: &str| ChatRef {

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_item_is_none() {
+    fn other_lines_are_not_items() {
         for line in [
             "",
             "text",

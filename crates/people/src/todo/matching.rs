@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_is_found_by_name_then_whole_then_by_a_part_that_is_its_own() {
+    fn an_item_is_found_by_id_then_text_then_unique_part() {
         check("id3", &["id3"]);
         check("Pay rent", &["id2"]);
         check("  pay   RENT ", &["id2"]);

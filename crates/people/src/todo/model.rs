@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_is_taken_only_when_it_fits() {
+    fn a_models_match_is_validated() {
         let one = |value: Value| read_match(&value, 3);
         assert_eq!(
             one(json!({ "status": "matched", "index": 2 })),

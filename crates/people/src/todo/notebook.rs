@@ -136,6 +136,7 @@ impl Notebook {
                 id: Some(inner.fresh(&open.document, &finished)),
                 ..entry.clone()
             };
+            // Ids of items that somebody completed meanwhile match nothing and are ignored.
             let gone = |kept: &PlacedEntry| instead_of.contains(&kept.id);
             let removed = before.into_iter().filter(gone).map(TodoItem::from);
             let removed: Vec<TodoItem> = removed.collect();

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_and_what_is_no_repetition_is_refused() {
+    fn repetitions_are_parsed_or_refused() {
         for (text, expect) in [
             ("daily", "daily"),
             ("Every day", "daily"),

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_be_reached_is_refused() {
+    fn an_unreachable_reference_is_refused() {
         let all = contacts();
         assert_eq!(check("Ask [John](tg:@JohnWick)", &all), Ok(()));
         let error = check("Ask [Eve](tg:666)", &all).unwrap_err();
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_place_or_no_single_address_is_missing() {
+    fn a_person_without_a_unique_address_is_missing() {
         resolves("Ask Sam", &["Sam"], "Ask Sam", &["Sam"]);
         resolves("Ask Eve", &["Eve"], "Ask Eve", &["Eve"]);
         resolves("Johnny comes", &["John"], "Johnny comes", &["John"]);
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_first_person_are_seen_unless_they_have_a_reference() {
+    fn first_person_words_without_reference_are_detected() {
         for text in ["Remind me", "My rent", "提醒我交房租", "I pay"] {
             assert!(speaks_of_self(text), "{text}");
         }

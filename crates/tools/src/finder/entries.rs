@@ -40,7 +40,7 @@ pub(super) fn number(specs: &[&ToolSpec]) -> u64 {
 pub(super) fn tool(server: &str, spec: &ToolSpec) -> IndexEntry {
     let properties = spec.input_schema["properties"].as_object();
     let parameters = properties.into_iter().flatten().take(MAX_PARAMETERS);
-    let said = |value: &Value| value["description"].as_str().unwrap_or_default().to_owned();
+    let description = |value: &Value| value["description"].as_str().unwrap_or_default().to_owned();
     IndexEntry {
         key: spec.name.to_string(),
         kind: ItemKind::Tool,
@@ -49,7 +49,7 @@ pub(super) fn tool(server: &str, spec: &ToolSpec) -> IndexEntry {
         title: String::new(),
         description: spec.description.to_string(),
         parameters: parameters
-            .map(|(name, value)| (name.clone(), said(value)))
+            .map(|(name, value)| (name.clone(), description(value)))
             .collect(),
         tags: Vec::new(),
     }
@@ -167,7 +167,7 @@ impl SkillFacts {
     /// Whether it concerns a tool or its server.
     pub fn is_about(&self, server: &str, spec: &ToolSpec) -> bool {
         let names = [spec.name.to_string(), name_there(spec), server.to_owned()];
-        let said = |name: &String| self.name == *name || self.tools.contains(name);
-        names.iter().any(said)
+        let mentioned = |name: &String| self.name == *name || self.tools.contains(name);
+        names.iter().any(mentioned)
     }
 }

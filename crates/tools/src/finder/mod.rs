@@ -145,6 +145,7 @@ impl Finder {
         allowed.extend(skills.iter().filter(fits).map(|skill| skill.key(agent)));
         let this = self.clone();
         let (all, refresh, owner) = (catalogue.clone(), request.refresh, agent.clone());
+        // Owned, because the blocking task may outlive this request.
         let text = request.text.to_owned();
         let (kinds, limit) = (request.kinds, request.limit);
         let (caller, reach) = (caller.clone(), request.reach.clone());
@@ -231,7 +232,7 @@ impl Finder {
         }
         let settings = self.parts.settings.current();
         let able = self.parts.nodes.abilities();
-        let all = skills::look(&self.parts.workspace, agent, &settings.skills, &able).await;
+        let all = skills::resolve_all(&self.parts.workspace, agent, &settings.skills, &able).await;
         let usable = all
             .into_iter()
             .filter(|seen: &ResolvedSkill| seen.status.eligible);

@@ -199,14 +199,14 @@ impl TypedTool for Discover {
             refresh: params.bypass_cache == Some(true),
         });
         let mut answer = answer.await?;
-        let mut asked = None;
+        let mut sent_prompt = None;
         let mut note = (!answer.vectors).then(|| {
             "found by keywords only: word vectors are not installed (run make vectors)".to_owned()
         });
         if let Some(model) = reranks {
             match self.rerank(&model, &params.request, &answer, context).await {
                 Ok((order, prompt)) => {
-                    asked = Some(prompt);
+                    sent_prompt = Some(prompt);
                     answer.hits = reordered(answer.hits, &order);
                 }
                 // Reranking only improves the order, so its failure must not fail the search.
@@ -214,7 +214,7 @@ impl TypedTool for Discover {
             }
         }
         answer.hits.truncate(RECOMMENDED);
-        let metadata = (params.debug == Some(true)).then(|| metadata(&answer, asked));
+        let metadata = (params.debug == Some(true)).then(|| metadata(&answer, sent_prompt));
         let output = self
             .output(
                 answer,
@@ -362,7 +362,7 @@ impl Discover {
                 )
             })
             .collect();
-        let asked = format!("Task: {request}\n\nCapabilities:\n{}", lines.join("\n"));
+        let prompt = format!("Task: {request}\n\nCapabilities:\n{}", lines.join("\n"));
         let request = ModelRequest {
             model: Some(
                 model
@@ -370,7 +370,7 @@ impl Discover {
                     .map_err(|_| format!("discovery.rerank: {model:?} is not provider/model"))?,
             ),
             system: vec![SystemPart::stable(system)],
-            messages: vec![Message::user(asked.clone())],
+            messages: vec![Message::user(prompt.clone())],
             account: BillingContext {
                 session: context.lineage.last().cloned(),
                 agent: Some(context.agent.to_string()),
@@ -394,7 +394,7 @@ impl Discover {
         let order: Vec<usize> = list
             .and_then(|list| serde_json::from_str(list).ok())
             .ok_or("the model did not answer with a list of numbers")?;
-        Ok((order, format!("{system}\n\n{asked}")))
+        Ok((order, format!("{system}\n\n{prompt}")))
     }
 }
 

@@ -92,13 +92,13 @@ impl TypedTool for Details {
         let resources = self.finder.resources().of(&context.agent).await?;
         let (mut items, mut not_found) = (Vec::new(), Vec::new());
         let mut declared: Vec<&ToolSpec> = Vec::new();
-        let mut told: BTreeSet<String> = BTreeSet::new();
+        let mut described: BTreeSet<String> = BTreeSet::new();
         for item in &params.items {
             let before = items.len();
             if wants(CapabilityType::Tool) {
                 for spec in self.tools(&catalogue, item, context) {
                     // A tool may be named by itself and again by its server.
-                    if told.insert(spec.name.to_string()) {
+                    if described.insert(spec.name.to_string()) {
                         items.push(tool(spec, &skills));
                         declared.push(spec);
                     }
@@ -131,7 +131,7 @@ impl TypedTool for Details {
                 }));
             }
             // A repeated name adds nothing and was found all the same.
-            if items.len() == before && !told.contains(item) {
+            if items.len() == before && !described.contains(item) {
                 not_found.push(item.clone());
             }
         }
@@ -168,6 +168,7 @@ impl Details {
                 .into_iter()
                 .collect();
         }
+        // Some clients write the servers of MCP with this prefix.
         let named = item.strip_prefix("remote/").unwrap_or(item);
         let all = catalogue.specs().filter(|spec| may(spec));
         let of_server: Vec<&ToolSpec> = all

@@ -149,8 +149,8 @@ impl Tool for Execute {
     }
 
     fn deadline_of(&self, arguments: &Value) -> Duration {
-        let asked = arguments["timeout"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
-        Duration::from_millis(asked) + STOP_MARGIN
+        let requested = arguments["timeout"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
+        Duration::from_millis(requested) + STOP_MARGIN
     }
 
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -173,7 +173,7 @@ impl Tool for Execute {
         // Selections of this call override those inherited from an outer script.
         let mut connections = (*context.connections).clone();
         connections.extend(selected);
-        let hands = Arc::new(ScriptHost {
+        let host = Arc::new(ScriptHost {
             path,
             scripts: self.scripts.clone(),
             taint: Mutex::new(context.taint.clone()),
@@ -183,16 +183,16 @@ impl Tool for Execute {
             blocked: Mutex::default(),
             // A child token: ending the run must not cancel the surrounding call.
             end: context.cancel.child_token(),
-            made: Mutex::default(),
+            created: Mutex::default(),
         });
         let run = Run {
             code: params.code,
             timeout,
             limits: Limits::default(),
-            host: hands.clone(),
+            host: host.clone(),
         };
-        let report = self.scripts.pool.run(run, hands.end.clone()).await;
-        hands.output(report).await
+        let report = self.scripts.pool.run(run, host.end.clone()).await;
+        host.output(report).await
     }
 }
 
@@ -210,7 +210,7 @@ struct ScriptHost {
     blocked: Mutex<Option<ToolError>>,
     /// Ends the run.
     end: CancellationToken,
-    made: Mutex<CreatedArtifacts>,
+    created: Mutex<CreatedArtifacts>,
 }
 
 /// Files created by a script.
@@ -335,28 +335,38 @@ impl ScriptHost {
         let kind = kind.or_else(|| filename.rsplit_once('.').map(|(_, kind)| kind.to_owned()));
         // All files of a run go into one chat, created by the first.
         let mut arguments = json!({ "filename": filename, "content": content, "fileType": kind });
-        let chat = self.made.lock().expect("no panic while held").chat.clone();
+        let chat = self
+            .created
+            .lock()
+            .expect("no panic while held")
+            .chat
+            .clone();
         if let Some(chat) = chat {
             arguments["chatId"] = json!(chat);
         }
-        let mut kept = self
+        let mut stored = self
             .invoke("gateway_write_artifact", arguments, Reach::default())
             .await?;
-        let mut made = self.made.lock().expect("no panic while held");
-        if let Some(chat) = kept["chatId"].as_str() {
+        let mut created = self.created.lock().expect("no panic while held");
+        if let Some(chat) = stored["chatId"].as_str() {
             // Two files may be created at once; the first to return decides the chat of the later
             // ones.
-            made.chat.get_or_insert_with(|| chat.to_owned());
+            created.chat.get_or_insert_with(|| chat.to_owned());
         }
-        made.files.push(kept.clone());
-        drop(made);
-        kept["success"] = json!(true);
-        Ok(kept)
+        created.files.push(stored.clone());
+        drop(created);
+        stored["success"] = json!(true);
+        Ok(stored)
     }
 
     async fn read(&self, identifier: &str) -> Result<Value, ToolError> {
         let reader = ArtifactReader::from(&self.context);
-        let chat = self.made.lock().expect("no panic while held").chat.clone();
+        let chat = self
+            .created
+            .lock()
+            .expect("no panic while held")
+            .chat
+            .clone();
         let record = self
             .scripts
             .artifacts
@@ -447,22 +457,22 @@ impl ScriptHost {
             output.result = Some(value);
         } else {
             let whole = serde_json::to_string_pretty(&value).unwrap_or(text.clone());
-            let kept = self.create("result.json", &whole, Some("json")).await?;
-            output.artifact_id = kept["id"].as_str().map(str::to_owned);
+            let stored = self.create("result.json", &whole, Some("json")).await?;
+            output.artifact_id = stored["id"].as_str().map(str::to_owned);
             output.preview = Some(text[..text.floor_char_boundary(MAX_INLINE)].to_owned());
             output.total_size = Some(text.len());
         }
-        let made = std::mem::take(&mut *self.made.lock().expect("no panic while held"));
-        output.chat_id = made.chat;
-        output.created_artifacts = made.files;
+        let created = std::mem::take(&mut *self.created.lock().expect("no panic while held"));
+        output.chat_id = created.chat;
+        output.created_artifacts = created.files;
         Outcome::of(&output)
     }
 }
 
 #[async_trait]
 impl Host for ScriptHost {
-    async fn call(&self, ask: HostRequest) -> Result<Value, HostError> {
-        let done = match ask {
+    async fn call(&self, request: HostRequest) -> Result<Value, HostError> {
+        let done = match request {
             HostRequest::Tool {
                 server,
                 tool,
@@ -478,10 +488,10 @@ impl Host for ScriptHost {
         done.map_err(|error| HostError::new(error.code.word(), error.text()))
     }
 
-    fn on_log(&self, said: &LogLine) {
+    fn on_log(&self, logged: &LogLine) {
         let progress = &self.context.progress;
         if progress.is_printing() {
-            progress.print(&format!("{}\n", line(said)));
+            progress.print(&format!("{}\n", line(logged)));
         }
     }
 }

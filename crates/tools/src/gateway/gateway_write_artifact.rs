@@ -49,11 +49,11 @@ impl TypedTool for WriteArtifact {
         let (chat, agent) = (params.chat_id.as_deref(), params.agent_id.as_deref());
         let bucket = self.0.bucket(chat, agent, &reader).await?;
         let whole = futures_util::stream::once(async { Ok(Bytes::from(params.content)) });
-        let kept = self
+        let stored = self
             .0
-            .keep(&params.filename, kind.mime, bucket, &reader, whole);
-        let kept = kept.await?;
+            .store(&params.filename, kind.mime, bucket, &reader, whole);
+        let stored = stored.await?;
         // The result only names what the caller wrote, so it does not taint the turn.
-        Ok(Outcome::of(&self.0.said(kept))?.clean(true))
+        Ok(Outcome::of(&self.0.describe(stored))?.clean(true))
     }
 }

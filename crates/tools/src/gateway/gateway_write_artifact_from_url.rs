@@ -120,18 +120,20 @@ impl TypedTool for WriteArtifactFromUrl {
             return Err(masked(refused(&mut answer).await));
         }
         let mime = mime(&answer.headers, &params.filename);
-        let (lost, broke) = oneshot::channel();
-        let body = kept_pieces(answer, lost);
+        let (lost, broken) = oneshot::channel();
+        let body = chunks(answer, lost);
         // Only vault secrets: values the caller passed are known to it and may be part of the file.
-        let body = without(body, credentials.vaulted.stream());
-        let kept = self
+        let body = redacted(body, credentials.vaulted.stream());
+        let stored = self
             .artifacts
-            .keep(&params.filename, &mime, bucket, &reader, body)
+            .store(&params.filename, &mime, bucket, &reader, body)
             .await;
         // The store reports a broken stream as its own failure; the network's error is the cause.
-        match (kept, broke.await) {
-            (Ok(kept), _) => Outcome::of(&self.artifacts.said(kept)),
-            (Err(_), Ok(error)) => Err(masked(self.web.lost(&error, &params.source_url))),
+        match (stored, broken.await) {
+            (Ok(stored), _) => Outcome::of(&self.artifacts.describe(stored)),
+            (Err(_), Ok(error)) => Err(masked(
+                self.web.connection_error(&error, &params.source_url),
+            )),
             (Err(error), Err(_)) => Err(error.into()),
         }
     }
@@ -187,7 +189,7 @@ impl WriteArtifactFromUrl {
 }
 
 /// The body in chunks; the cause of an interruption is kept beside it.
-fn kept_pieces(
+fn chunks(
     answer: Response,
     lost: oneshot::Sender<EgressError>,
 ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
@@ -197,19 +199,19 @@ fn kept_pieces(
             Ok(Some(piece)) => Ok(Some((piece, (body, lost)))),
             Ok(None) => Ok(None),
             Err(error) => {
-                let told = error.to_string();
+                let message = error.to_string();
                 if let Some(lost) = lost.take() {
                     // Fails only if the store has given up before, and then its own error counts.
                     let _ = lost.send(error);
                 }
-                Err(StoreError::Blobs(told))
+                Err(StoreError::Blobs(message))
             }
         },
     )
 }
 
 /// The body with vault secrets redacted that the server may have echoed.
-fn without(
+fn redacted(
     body: impl Stream<Item = Result<Bytes, StoreError>> + Send,
     mask: RedactStream,
 ) -> impl Stream<Item = Result<Bytes, StoreError>> + Send {
@@ -227,10 +229,10 @@ fn without(
 
 /// The type given by the server, or the one the name suggests if the server's is generic.
 fn mime(headers: &HeaderMap, name: &str) -> String {
-    let said = headers
+    let declared = headers
         .get("content-type")
         .and_then(|value| value.to_str().ok());
-    let said = said
+    let declared = declared
         .and_then(|text| text.split(';').next())
         .map(|text| text.trim().to_ascii_lowercase());
     let plain = |text: &String| {
@@ -243,11 +245,11 @@ fn mime(headers: &HeaderMap, name: &str) -> String {
         "binary/octet-stream",
         "text/plain",
     ];
-    match said.filter(plain) {
-        Some(said) if !vague.contains(&said.as_str()) => said,
-        said => mime_by_name(name)
+    match declared.filter(plain) {
+        Some(declared) if !vague.contains(&declared.as_str()) => declared,
+        declared => mime_by_name(name)
             .map(str::to_owned)
-            .or(said)
+            .or(declared)
             .unwrap_or_else(|| "application/octet-stream".to_owned()),
     }
 }

@@ -247,6 +247,7 @@ impl TypedTool for CronJobs {
             }
             CronAction::Add => {
                 let mut job = params.job.unwrap_or_default();
+                // The specification allows both places; the job's own wins.
                 job.agent_id = job.agent_id.or(params.agent_id);
                 let job = Box::new(cron.add(&asker, job).await?);
                 Output::Job { ok: true, job }

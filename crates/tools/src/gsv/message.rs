@@ -91,26 +91,26 @@ impl TypedTool for MessageTool {
         // The outbox sends one key only once, however often delivery is tried.
         let key = format!("message:{}", context.call);
         let reply_to = params.reply_to_id.as_deref();
-        let told = self
+        let report = self
             .0
             .tell(&place, &params.text, reply_to, &key, session, WAIT)
             .await?;
-        if told.state == OutboxState::Failed {
-            let why = told
+        if report.state == OutboxState::Failed {
+            let why = report
                 .why
                 .unwrap_or_else(|| "the platform gave no reason".to_owned());
             let message = format!("the message was not delivered: {why}");
             return Err(ToolError::new(manyhands_core::ErrorCode::Failed, message));
         }
         let output = Output {
-            sent: told.state == OutboxState::Sent,
-            state: told.state,
+            sent: report.state == OutboxState::Sent,
+            state: report.state,
             channel: place.channel,
             account_id: place.account,
             to: place.chat,
             peer_kind: place.kind,
-            message_id: told.message,
-            outbox_id: told.id,
+            message_id: report.message,
+            outbox_id: report.id,
         };
         // Nothing that somebody else wrote is in the result.
         Ok(Outcome::of(&output)?.clean(true))

@@ -71,12 +71,12 @@ impl TypedTool for SessionSend {
         let key = session_key(&context.caller, &context.agent, &params.session_key)?;
         let minds = self.0.minds()?;
         let input = Input::text(params.message);
-        let mut asked = minds.ask(&key, input, &caller_origin(context)).await?;
+        let mut pending = minds.ask(&key, input, &caller_origin(context)).await?;
         let mut output = Output {
             status: "sent",
             session_key: key.to_string(),
-            turn_id: asked.sent.turn.clone(),
-            run_id: asked.sent.run_id.clone(),
+            turn_id: pending.sent.turn.clone(),
+            run_id: pending.sent.run_id.clone(),
             reply: None,
         };
         let wait = params.wait_seconds.unwrap_or(DEFAULT_WAIT);
@@ -85,7 +85,7 @@ impl TypedTool for SessionSend {
         }
         let mut ignore = |_: &_| {};
         let answer = tokio::select! {
-            answer = asked.answer(&mut ignore) => answer?,
+            answer = pending.answer(&mut ignore) => answer?,
             () = tokio::time::sleep(Duration::from_secs(wait.into())) => {
                 output.status = "pending";
                 return Ok(Outcome::of(&output)?.clean(true));

@@ -107,12 +107,12 @@ impl TypedTool for SessionsList {
         let jobs = params.include_jobs.unwrap_or(false);
         let (found, total, jobs_left_out) =
             visible(minds, &context.caller, jobs, limit, offset).await?;
-        let said = params.message_limit.unwrap_or(0);
+        let message_limit = params.message_limit.unwrap_or(0);
         let mut sessions = Vec::with_capacity(found.len());
         for session in found {
-            let messages = match said {
+            let messages = match message_limit {
                 0 => None,
-                _ => recent(minds, &session, said).await?,
+                _ => recent(minds, &session, message_limit).await?,
             };
             sessions.push(ListedSession {
                 message_count: minds.message_count(&session).await?,
@@ -129,7 +129,7 @@ impl TypedTool for SessionsList {
             total,
             jobs_left_out,
         };
-        Ok(Outcome::of(&output)?.clean(said == 0))
+        Ok(Outcome::of(&output)?.clean(message_limit == 0))
     }
 }
 
@@ -141,12 +141,12 @@ async fn recent(
     let Ok(key) = session.key.parse::<SessionKey>() else {
         return Ok(None);
     };
-    let spoken = minds.recent(&key, limit).await?;
-    let said = spoken.into_iter().map(|spoken| ListedMessage {
-        role: spoken.role,
-        text: shortened(&spoken.text),
+    let messages = minds.recent(&key, limit).await?;
+    let messages = messages.into_iter().map(|message| ListedMessage {
+        role: message.role,
+        text: shortened(&message.text),
     });
-    Ok(Some(said.collect()))
+    Ok(Some(messages.collect()))
 }
 
 fn shortened(text: &str) -> String {

@@ -157,7 +157,7 @@ impl Transfer {
             }
         }
         if !all.is_empty()
-            && let Some(CatalogueEntry::Tool(tool)) = catalogue.resolve("gsv__Transfer")
+            && let Some(CatalogueEntry::Tool(tool)) = catalogue.resolve(TOOL.name)
         {
             all.push(Implied {
                 tool: tool.clone(),
@@ -182,7 +182,7 @@ impl Transfer {
                 (vec!["gsv__WriteFile".to_owned()], path)
             }
             (TransferEnd::Node { id, path }, direction) => {
-                let node = self.nodes.find(id.as_str()).ok()?; // said when it runs
+                let node = self.nodes.find(id.as_str()).ok()?; // reported when the call runs
                 let names = match direction {
                     Direction::Reading => node.readers(),
                     Direction::Writing => node.writers(),

@@ -117,6 +117,7 @@ impl TypedTool for DatastoreQuery {
         };
         let rows = self.0.store.rows(found.id, &query).await?;
         let next = u64::from(query.offset) + rows.rows.len() as u64;
+        // Without rows the offset would not advance, and a caller would never come to an end.
         let has_more = next < rows.total && !rows.rows.is_empty();
         Outcome::of(&Output {
             rows: rows.rows.into_iter().map(Row::from).collect(),

@@ -75,6 +75,7 @@ impl TypedTool for FilestoreList {
         let listed = self
             .0
             .store
+            // One more than is shown, to know whether there are more.
             .files(found.id, &prefix, limit + 1, offset)
             .await;
         let mut files = listed?;

@@ -76,6 +76,7 @@ impl TypedTool for FilestoreWrite {
             .await?;
         let content = match params.encoding.unwrap_or(Encoding::Utf8) {
             Encoding::Utf8 => Bytes::from(params.content),
+            // Encoders often end with a line break.
             Encoding::Base64 => match STANDARD.decode(params.content.trim()) {
                 Ok(bytes) => Bytes::from(bytes),
                 Err(e) => {

@@ -72,6 +72,7 @@ impl TypedTool for KnowledgeList {
             .open(&context.agent, id, CollectionKind::Knowledge, Level::Read)
             .await?;
         let (limit, offset) = (params.limit.unwrap_or(100), params.offset.unwrap_or(0));
+        // One more than is shown, to know whether there are more.
         let listed = self.0.store.documents(found.id, limit + 1, offset).await;
         let mut documents = listed?;
         let has_more = documents.len() > limit as usize;

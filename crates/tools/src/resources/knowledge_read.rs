@@ -75,6 +75,7 @@ impl TypedTool for KnowledgeRead {
                 .hint("knowledge_list lists the documents"));
         };
         let whole = futures_util::stream::once(async { Ok(text.into()) });
+        // Read like a file, so that it is redacted and paged in the same way.
         let source = TextSource::new(Box::pin(whole), &self.0.redactor.load());
         let page = TextRange {
             offset: params.offset.unwrap_or(0),

@@ -54,6 +54,7 @@ impl TypedTool for ResourceCreate {
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
+        // Without a grant not even its creator could use it.
         let grants = [Grant {
             agent: context.agent.clone(),
             level: Level::Admin,

@@ -48,6 +48,7 @@ impl TypedTool for ResourceDelete {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let id = &params.collection_id;
+        // Twice, because only the record tells the kind that `open` checks the access to.
         let found = self.0.any(&context.agent, id, None).await?.0;
         let found = self
             .0

@@ -90,7 +90,7 @@ impl TypedTool for AgentSpawn {
         let child = self.make(minds, &params, context).await?;
         let key = SessionKey::main(&child.id);
         // Stops the child's turn when this call ends for any reason.
-        let _leash = minds.leash(&key);
+        let _stop = minds.stop_on_drop(&key);
         let input = Input::text(params.message);
         let mut asked = minds.ask(&key, input, &principal(context)).await?;
         let mut ignore = |_: &_| {};
@@ -132,7 +132,7 @@ impl AgentSpawn {
         let spawned_agents = &self.0.post.spawned_agents;
         let parent = self.parent(params.parent_id.as_deref(), context)?;
         // Depth counts from the configured agent, so a chain of spawned agents cannot evade it.
-        let (above, root) = spawned_agents.place(&parent);
+        let (above, root) = spawned_agents.position(&parent);
         let depth = above + 1;
         if depth > MAX_DEPTH {
             let message = format!("{parent} is at depth {above}, the deepest level allowed");
@@ -150,9 +150,9 @@ impl AgentSpawn {
         // At most the caller's own tools: spawning must not widen rights.
         let tools = minds.tools_for_child(&parent, &tools, context).await?;
         // Serializes creation: two calls at once could both pass the limits below.
-        let _making = spawned_agents.making().await;
+        let _making = spawned_agents.lock_creation().await;
         let now = self.0.post.clock.now();
-        if spawned_agents.living(minds, &parent, now).await >= MAX_CHILDREN {
+        if spawned_agents.active_children(minds, &parent, now).await >= MAX_CHILDREN {
             let message = format!("{parent} already has {MAX_CHILDREN} active child agents");
             return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
                 .hint("send one of them a message instead; agents idle for a day do not count"));
@@ -290,6 +290,7 @@ impl AgentSpawn {
             .iter()
             .filter_map(name)
             .chain(built_in)
+            // Listed in an error message.
             .take(200)
             .collect()
     }

@@ -86,6 +86,7 @@ impl TypedTool for ApplyPatch {
             let shown = root.absolute(&place);
             let parsed = patch::parse(&params.patch)
                 .map_err(|e| ToolError::parameter("patch", e.to_string()))?;
+            // Decided by what exists: a patch for a single file may call it by another name.
             let there = root
                 .jail()
                 .metadata(&place)

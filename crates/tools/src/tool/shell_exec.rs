@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use manyhands_core::{CallContext, Effects, ErrorCode, Outcome, ToolError, ToolSpec, TypedTool};
 use manyhands_hands::shell::find_program;
-use manyhands_host::machine::{Host, ResolvedPath, SEARCH_PATH, ShellCommand, keep, located};
+use manyhands_host::machine::{
+    Host, ResolvedPath, SEARCH_PATH, ShellCommand, located, store_output,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -145,7 +147,7 @@ impl TypedTool for ShellExec {
             .await?;
         let (exit_code, signal, timed_out) =
             (ran.code(), ran.signal().map(str::to_owned), ran.timed_out);
-        let streams = keep(&self.0, ran.stdout, ran.stderr, context).await;
+        let streams = store_output(&self.0, ran.stdout, ran.stderr, context).await;
         let (out, err) = (streams.stdout, streams.stderr);
         let outcome = Outcome::of(&Output {
             exit_code,

@@ -32,6 +32,7 @@ use crate::subtask::{Observe, OutputSchema, Subtask, summary};
 /// Such agents running at a time.
 const MAX_AGENTS: usize = 8;
 /// Variables of the gateway's environment passed to an agent.
+// No credentials: an agent gets its own from `env` in its settings.
 const ENVIRONMENT: [&str; 9] = [
     "LANG",
     "LC_ALL",
@@ -154,7 +155,7 @@ impl TypedTool for AcpSpawn {
             Ok((summary, output)) => ("done", summary, output, String::new()),
             Err(error) => ("failed", summary(&error), Value::Null, error),
         };
-        running.handler.tell(format!("{status}: {summary}"));
+        running.handler.report(format!("{status}: {summary}"));
         Outcome::of(&Subtask {
             task_id: self.agents.ids.next::<CallId>().to_string(),
             status,
@@ -228,6 +229,7 @@ impl AcpSpawn {
         env.insert("PATH".to_owned(), SEARCH_PATH.to_owned());
         env.extend(self.variables(name, &agent.env).await?);
         let mut readable = agent.read.clone();
+        // The sandbox hides whatever is not named, the program itself included.
         readable.push(program.clone());
         Ok(Job {
             args: agent.args.iter().map(Into::into).collect(),
@@ -239,6 +241,7 @@ impl AcpSpawn {
             readable,
             network: agent.network,
             timeout: DEADLINE,
+            // The protocol runs over the pipes, so there is no output to capture.
             max_stdout: 0,
             max_stderr: 0,
             max_kept: 0,
@@ -419,16 +422,21 @@ impl AcpTask<'_> {
         task: String,
     ) -> Result<Result<(String, Value), String>, AcpError> {
         let Some(schema) = self.schema else {
-            let said = said(session.ask(&task).await?);
-            return Ok(said.map(|text| (summary(&text), Value::String(text))));
+            let text = reply_text(session.ask(&task).await?);
+            return Ok(text.map(|text| (summary(&text), Value::String(text))));
         };
         let first = session
-            .ask(&format!("{task}\n\n{}", schema.asked()))
+            .ask(&format!("{task}\n\n{}", schema.instructions()))
             .await?;
-        let mut fits = schema.fit_said(said(first)).await;
+        let mut fits = schema.parse_reply(reply_text(first)).await;
         if let Ok(Err(why)) = &fits {
-            let again = format!("Your answer cannot be used: {why}. {}", schema.asked());
-            fits = schema.fit_said(said(session.ask(&again).await?)).await;
+            let again = format!(
+                "Your answer cannot be used: {why}. {}",
+                schema.instructions()
+            );
+            fits = schema
+                .parse_reply(reply_text(session.ask(&again).await?))
+                .await;
         }
         let done = fits.and_then(|fits| {
             fits.map_err(|why| format!("the result does not match output_schema: {why}"))
@@ -438,7 +446,7 @@ impl AcpTask<'_> {
 }
 
 /// The text of a reply, or why there is none.
-fn said(reply: Reply) -> Result<String, String> {
+fn reply_text(reply: Reply) -> Result<String, String> {
     match reply.unfinished {
         Some(why) => Err(match reply.text.trim() {
             "" => why.to_owned(),
@@ -482,23 +490,23 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_did_not_end_well_says_so() {
+    fn an_unfinished_reply_is_an_error() {
         let reply = |text: &str, cut, unfinished| Reply {
             text: text.to_owned(),
             cut,
             unfinished,
         };
-        assert_eq!(said(reply("tea", false, None)).unwrap(), "tea");
+        assert_eq!(reply_text(reply("tea", false, None)).unwrap(), "tea");
         assert!(
-            said(reply("tea", true, None))
+            reply_text(reply("tea", true, None))
                 .unwrap()
                 .ends_with("[truncated]")
         );
         let why = Some("it refused to go on");
-        let refused = said(reply(" ", false, why)).unwrap_err();
+        let refused = reply_text(reply(" ", false, why)).unwrap_err();
         assert_eq!(refused, "it refused to go on");
         assert!(
-            said(reply("no", false, why))
+            reply_text(reply("no", false, why))
                 .unwrap_err()
                 .ends_with("its output so far: no")
         );

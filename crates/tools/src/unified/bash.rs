@@ -82,6 +82,7 @@ impl TypedTool for Bash {
             typed: &params.cmd,
             denied: (&settings.deny_paths, "tools.bash.deny_paths"),
             shell,
+            // Without startup files, which could change what a command means.
             args: ["--noprofile", "--norc", "-c", &command]
                 .map(Into::into)
                 .to_vec(),
@@ -95,6 +96,7 @@ impl TypedTool for Bash {
         let cut = output.cut.clone();
         if params.run_in_subtask == Some(true) {
             let within = cut.into_iter().map(|mut part| {
+                // One level deeper than in the bare result.
                 part.field = format!("output.{}", part.field);
                 part
             });

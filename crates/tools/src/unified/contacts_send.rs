@@ -131,7 +131,7 @@ impl TypedTool for ContactsSend {
         let contact = blocking(move || Ok(contacts.find(&id)?)).await?;
         let hint = params.chat_id.as_deref().map(str::trim);
         let hint = hint.filter(|hint| !hint.is_empty());
-        let target = route(&contact.profile, hint).map_err(|e| no_way(&e))?;
+        let target = route(&contact.profile, hint).map_err(|e| route_error(&e))?;
         // A reply belongs in the conversation; sending it here would duplicate it.
         if place.is_some_and(|place| is_speaking(&contact.profile, &target, place)) {
             let message = format!("{} is who you are talking to", contact.profile.contact_id);
@@ -139,10 +139,10 @@ impl TypedTool for ContactsSend {
                 .hint("answer in this conversation instead of sending a message"));
         }
         self.refuse_cooling(&contact)?;
-        let said = fingerprint(&target, &envelope, given);
+        let own_key = fingerprint(&target, &envelope, given);
         let (key, repeated) = match given {
-            MessageIdSource::ByCaller => (said.clone(), false),
-            MessageIdSource::Here => self.people.recent.key(&said, self.people.clock.now()),
+            MessageIdSource::ByCaller => (own_key.clone(), false),
+            MessageIdSource::Here => self.people.recent.key(&own_key, self.people.clock.now()),
         };
         if given == MessageIdSource::Here {
             // A repeated call must return the id of the message that was sent.
@@ -153,7 +153,7 @@ impl TypedTool for ContactsSend {
             .deliver(&contact, &target, hinted, &envelope, &key)
             .await;
         // A failed message must not count as sent, or a retry would be swallowed.
-        let delivery = delivered.inspect_err(|_| self.people.recent.failed(&said))?;
+        let delivery = delivered.inspect_err(|_| self.people.recent.failed(&own_key))?;
         Outcome::of(&Output {
             ok: true,
             contact_id: contact.profile.contact_id,
@@ -217,7 +217,7 @@ impl ContactsSend {
             return differs("session_id");
         }
         match (&reply_to, &envelope.reply_to) {
-            (Some(asked), Some(said)) if asked != said => return differs("reply_to"),
+            (Some(given), Some(inside)) if given != inside => return differs("reply_to"),
             (Some(_), None) => envelope.reply_to = reply_to,
             _ => {}
         }
@@ -302,7 +302,7 @@ fn message_id(key: &str) -> String {
     )
 }
 
-fn no_way(error: &RouteError) -> ToolError {
+fn route_error(error: &RouteError) -> ToolError {
     let message = error.to_string();
     match error {
         RouteError::Hint(_) => ToolError::parameter("chat_id", message),
@@ -317,7 +317,7 @@ fn no_way(error: &RouteError) -> ToolError {
 /// gave it another id.
 fn fingerprint(target: &MessageTarget, envelope: &Envelope, named: MessageIdSource) -> String {
     let name = (named == MessageIdSource::ByCaller).then_some(&envelope.message_id);
-    let said = json!([
+    let identity = json!([
         TOPIC,
         target.channel,
         target.team,
@@ -326,16 +326,16 @@ fn fingerprint(target: &MessageTarget, envelope: &Envelope, named: MessageIdSour
         envelope.reply_to,
         name,
     ]);
-    let hash = Sha256::digest(said.to_string());
+    let hash = Sha256::digest(identity.to_string());
     let hex: String = hash.iter().take(16).map(|b| format!("{b:02x}")).collect();
     format!("contacts_send:{hex}")
 }
 
 fn check_content_type(content_type: Option<&str>) -> Result<(), ToolError> {
-    let Some(said) = content_type.filter(|said| !said.trim().is_empty()) else {
+    let Some(given) = content_type.filter(|given| !given.trim().is_empty()) else {
         return Ok(());
     };
-    let mut parts = said.split(';').map(str::trim);
+    let mut parts = given.split(';').map(str::trim);
     let json = parts
         .next()
         .is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
@@ -347,7 +347,7 @@ fn check_content_type(content_type: Option<&str>) -> Result<(), ToolError> {
         true => Ok(()),
         false => Err(ToolError::parameter(
             "content_type",
-            format!("must be application/json, not {said:?}"),
+            format!("must be application/json, not {given:?}"),
         )),
     }
 }

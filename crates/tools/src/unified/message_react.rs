@@ -174,14 +174,14 @@ impl TypedTool for MessageReact {
         };
         let big = params.is_big.unwrap_or(false);
         let key = format!("react:{}", context.call);
-        let told = self
+        let report = self
             .chats
             .react(&place, &message, &emoji, big, &key, WAIT)
             .await?;
-        let told = arrived(told)?;
+        let report = arrived(report)?;
         let output = Output {
-            reacted: told.state == OutboxState::Sent,
-            state: told.state,
+            reacted: report.state == OutboxState::Sent,
+            state: report.state,
             channel: place.channel,
             chat_id: place.chat,
             message_id: message,

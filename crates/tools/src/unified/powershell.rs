@@ -60,6 +60,7 @@ impl TypedTool for PowerShell {
             shell,
             args: [
                 "-NoLogo",
+                // A profile could change what a command means, and nobody could answer a prompt.
                 "-NoProfile",
                 "-NonInteractive",
                 "-Command",

@@ -79,11 +79,11 @@ impl TypedTool for Spawn {
             model: agent_model(params.model.as_deref())?,
             schema: params.output_schema,
             observe: params.observe_profile.unwrap_or_default(),
-            told: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
         };
         let key = minds.sub_session(&context.agent, ABOUT).await?;
         // Stops the sub-agent's turn when this call ends for any reason.
-        let _leash = minds.leash(&key);
+        let _stop = minds.stop_on_drop(&key);
         running.run(&key, params.task).await
     }
 }
@@ -98,7 +98,7 @@ struct SubAgentTask<'a> {
     schema: Option<OutputSchema>,
     observe: Observe,
     /// Number of progress messages.
-    told: AtomicU64,
+    steps: AtomicU64,
 }
 
 impl SubAgentTask<'_> {
@@ -106,21 +106,24 @@ impl SubAgentTask<'_> {
         let Some(schema) = &self.schema else {
             let answer = self.ask(key, task).await?;
             let tainted = answer.tainted;
-            let done = said(answer.end).map(|text| (summary(&text), Value::String(text)));
+            let done = turn_text(answer.end).map(|text| (summary(&text), Value::String(text)));
             return self.end(key, done, tainted);
         };
         let answer = self
-            .ask(key, format!("{task}\n\n{}", schema.asked()))
+            .ask(key, format!("{task}\n\n{}", schema.instructions()))
             .await?;
         let mut tainted = answer.tainted;
-        let mut fits = schema.fit_said(said(answer.end)).await;
+        let mut fits = schema.parse_reply(turn_text(answer.end)).await;
         // Models often fix the format once told what is wrong; a third attempt rarely helps.
         if let Ok(Err(why)) = &fits {
-            let again = format!("Your answer cannot be used: {why}. {}", schema.asked());
+            let again = format!(
+                "Your answer cannot be used: {why}. {}",
+                schema.instructions()
+            );
             let answer = self.ask(key, again).await?;
             // The second answer may have read more untrusted text than the first.
             tainted.absorb(&answer.tainted);
-            fits = schema.fit_said(said(answer.end)).await;
+            fits = schema.parse_reply(turn_text(answer.end)).await;
         }
         let done = fits.and_then(|fits| {
             fits.map_err(|why| format!("the result does not match output_schema: {why}"))
@@ -141,14 +144,14 @@ impl SubAgentTask<'_> {
             },
             ..Input::text(text)
         };
-        let mut asked = self.minds.ask(key, input, &self.origin).await?;
+        let mut pending = self.minds.ask(key, input, &self.origin).await?;
         let mut on = |what: &TurnEvent| {
-            if let Some(message) = self.observe.told(what) {
-                self.tell(message);
+            if let Some(message) = self.observe.progress_message(what) {
+                self.report(message);
             }
         };
         tokio::select! {
-            answer = asked.answer(&mut on) => answer,
+            answer = pending.answer(&mut on) => answer,
             () = self.context.cancel.cancelled() => {
                 let message = "the sub-agent was stopped because its caller was";
                 Err(ToolError::new(ErrorCode::Cancelled, message))
@@ -156,9 +159,9 @@ impl SubAgentTask<'_> {
         }
     }
 
-    fn tell(&self, message: String) {
+    fn report(&self, message: String) {
         self.context.progress.tell(Step {
-            done: self.told.fetch_add(1, Ordering::Relaxed) + 1,
+            done: self.steps.fetch_add(1, Ordering::Relaxed) + 1,
             total: None,
             message: Some(message),
         });
@@ -174,7 +177,7 @@ impl SubAgentTask<'_> {
             Ok((summary, output)) => ("done", summary, output, String::new()),
             Err(error) => ("failed", summary(&error), Value::Null, error),
         };
-        self.tell(format!("{status}: {summary}"));
+        self.report(format!("{status}: {summary}"));
         let id = key.rest().rsplit(':').next().unwrap_or_default();
         let envelope = Subtask {
             task_id: id.to_owned(),
@@ -196,7 +199,7 @@ impl SubAgentTask<'_> {
 }
 
 /// The final text of a turn, or why there is none.
-fn said(end: TurnOutcome) -> Result<String, String> {
+fn turn_text(end: TurnOutcome) -> Result<String, String> {
     match end {
         TurnOutcome::Answered(text) => Ok(text),
         TurnOutcome::Failed(error) => Err(error),

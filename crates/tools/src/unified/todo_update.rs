@@ -180,7 +180,7 @@ impl TypedTool for TodoUpdate {
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let content = one_line(&params.content);
         if content.is_empty() {
-            return Err(wrong("content", "content is required"));
+            return Err(invalid("content", "content is required"));
         }
         if content.chars().count() > MAX_CONTENT {
             let message = format!("must have at most {MAX_CONTENT} characters");
@@ -197,6 +197,7 @@ impl TypedTool for TodoUpdate {
 
 /// The errors whose wording is specified.
 fn check_arguments(arguments: &Value) -> Result<(), ToolError> {
+    // Before the schema is applied, whose messages would not be the specified ones.
     let text = |key: &str| match &arguments[key] {
         Value::Null => Some(""),
         Value::String(text) => Some(text.trim()),
@@ -204,9 +205,8 @@ fn check_arguments(arguments: &Value) -> Result<(), ToolError> {
     };
     let action = text("action");
     if action == Some("") {
-        return Err(
-            wrong("action", "action is required").hint("action is add, complete or add_recurring")
-        );
+        return Err(invalid("action", "action is required")
+            .hint("action is add, complete or add_recurring"));
     }
     if let Some(action) = action
         && !["add", "complete", "add_recurring"].contains(&action)
@@ -214,19 +214,19 @@ fn check_arguments(arguments: &Value) -> Result<(), ToolError> {
         let message = format!(
             "invalid action: {action}; must be one of \"add\", \"complete\", \"add_recurring\""
         );
-        return Err(wrong("action", &message));
+        return Err(invalid("action", &message));
     }
     if text("content") == Some("") {
-        return Err(wrong("content", "content is required"));
+        return Err(invalid("content", "content is required"));
     }
     let people = match &arguments["people"] {
         Value::Null => &[],
         Value::Array(people) if people.iter().all(Value::is_string) => &people[..],
-        _ => return Err(wrong("people", "people must be an array of strings")),
+        _ => return Err(invalid("people", "people must be an array of strings")),
     };
     let named = |one: &Value| one.as_str().is_some_and(|name| !name.trim().is_empty());
     if action == Some("add") && !people.iter().any(named) {
-        return Err(wrong("people", "people is required for add action")
+        return Err(invalid("people", "people is required for add action")
             .hint("name who the item is about; $SPEAKER is whoever speaks, $AGENT is you"));
     }
     if people.len() > MAX_PEOPLE {
@@ -237,7 +237,7 @@ fn check_arguments(arguments: &Value) -> Result<(), ToolError> {
 }
 
 /// An error about one parameter, with exactly this wording.
-fn wrong(parameter: &str, message: &str) -> ToolError {
+fn invalid(parameter: &str, message: &str) -> ToolError {
     ToolError {
         problems: vec![Problem {
             parameter: parameter.to_owned(),
@@ -247,8 +247,8 @@ fn wrong(parameter: &str, message: &str) -> ToolError {
     }
 }
 
-fn refused(error: &ReferenceError) -> ToolError {
-    wrong("content", &error.to_string()).hint(
+fn reference_error(error: &ReferenceError) -> ToolError {
+    invalid("content", &error.to_string()).hint(
         "a reference is tg:<number>, tg:@<username>, slack:<channel_id> or discord:<channel_id> of a contact in file_state_dir/contacts",
     )
 }
@@ -276,15 +276,15 @@ impl TodoUpdate {
         context: &CallContext,
     ) -> Result<Output, ToolError> {
         let chat_id = chat_id(params, context)?;
-        let worded = self.worded(content, params, context).await?;
+        let resolved = self.resolve_people(content, params, context).await?;
         let open = self.with_todos(|todos| Ok(todos.list()?.open)).await?;
         let entry = TodoEntry {
             chat_id,
-            content: worded.content.clone(),
+            content: resolved.content.clone(),
             ..TodoEntry::default()
         };
         // The model answers while the files are unlocked; `add` ignores items that are gone by then.
-        let instead_of = self.repeated(&entry, &open, context).await?;
+        let instead_of = self.duplicates(&entry, &open, context).await?;
         let change = self
             .with_todos(move |todos| Ok(todos.add(entry, &instead_of)?))
             .await?;
@@ -294,7 +294,7 @@ impl TodoUpdate {
             done_added: 0,
             recurring_added: None,
         };
-        Ok(output(TodoAction::Add, change, changed, worded))
+        Ok(output(TodoAction::Add, change, changed, resolved))
     }
 
     async fn add_recurring(
@@ -306,7 +306,7 @@ impl TodoUpdate {
         let given = |name: &str, value: &Option<String>| {
             let given = value.clone().filter(|value| !value.trim().is_empty());
             given.ok_or_else(|| {
-                wrong(
+                invalid(
                     name,
                     &format!("{name} is required for add_recurring action"),
                 )
@@ -320,11 +320,11 @@ impl TodoUpdate {
         let when = Recurrence::parse(&next, &repeat, tz.as_deref());
         let when = when.map_err(|e| ToolError::new(ErrorCode::InvalidArguments, e.to_string()))?;
         let chat_id = chat_id(params, context)?;
-        let worded = self.worded(content, params, context).await?;
+        let resolved = self.resolve_people(content, params, context).await?;
         let entry = TodoEntry {
             chat_id,
             tz,
-            content: worded.content.clone(),
+            content: resolved.content.clone(),
             ..TodoEntry::default()
         };
         let change = self
@@ -336,7 +336,7 @@ impl TodoUpdate {
             done_added: 0,
             recurring_added: Some(1),
         };
-        Ok(output(TodoAction::AddRecurring, change, changed, worded))
+        Ok(output(TodoAction::AddRecurring, change, changed, resolved))
     }
 
     async fn complete(
@@ -347,7 +347,9 @@ impl TodoUpdate {
     ) -> Result<Output, ToolError> {
         let chat = chat_id(params, context)?;
         let open = self.with_todos(|todos| Ok(todos.list()?.open)).await?;
-        let id = self.meant(query, &open, chat.as_deref(), context).await?;
+        let id = self
+            .find_item(query, &open, chat.as_deref(), context)
+            .await?;
         let change = self
             .with_todos(move |todos| Ok(todos.complete(&id)?))
             .await?;
@@ -357,11 +359,11 @@ impl TodoUpdate {
             done_added: 1,
             recurring_added: None,
         };
-        let worded = ResolvedText {
+        let resolved = ResolvedText {
             content: String::new(),
             warnings: Vec::new(),
         };
-        Ok(output(TodoAction::Complete, change, changed, worded))
+        Ok(output(TodoAction::Complete, change, changed, resolved))
     }
 
     /// The model of the agent that makes the call.
@@ -374,7 +376,7 @@ impl TodoUpdate {
     }
 
     /// The matching item: exact, by a unique part, or chosen by a model.
-    async fn meant(
+    async fn find_item(
         &self,
         query: &str,
         open: &[TodoItem],
@@ -392,6 +394,7 @@ impl TodoUpdate {
             Match::Many(many) => {
                 let here =
                     |item: &&&TodoItem| chat.is_some() && item.entry.chat_id.as_deref() == chat;
+                // Of several matches the only one from this chat is meant.
                 let mut near = many.iter().filter(here);
                 if let (Some(one), None) = (near.next(), near.next()) {
                     return Ok(one.id.clone());
@@ -414,7 +417,7 @@ impl TodoUpdate {
     }
 
     /// The text with references to the people it mentions.
-    async fn worded(
+    async fn resolve_people(
         &self,
         content: String,
         params: &Params,
@@ -432,7 +435,7 @@ impl TodoUpdate {
             Ok((contacts.snapshot()?, who))
         })
         .await?;
-        check(&content, &snapshot).map_err(|e| refused(&e))?;
+        check(&content, &snapshot).map_err(|e| reference_error(&e))?;
         let speaker = place.map(|place| {
             let id = known.map(|contact| contact.profile.contact_id);
             let mut all = snapshot.contacts.iter();
@@ -445,7 +448,7 @@ impl TodoUpdate {
         });
         let people = params.people.clone().unwrap_or_default();
         let resolved = resolve(&content, &people, speaker.as_ref(), &snapshot);
-        let resolved = resolved.map_err(|e| refused(&e))?;
+        let resolved = resolved.map_err(|e| reference_error(&e))?;
         if resolved.missing.is_empty() {
             return Ok(ResolvedText {
                 content: resolved.content,
@@ -481,7 +484,7 @@ impl TodoUpdate {
                 return Ok(raw(if named { &missing } else { &resolved.missing }));
             }
         };
-        check(&text, &snapshot).map_err(|e| refused(&e))?;
+        check(&text, &snapshot).map_err(|e| reference_error(&e))?;
         let speaks = people.iter().any(|one| one.trim() == "$SPEAKER");
         if speaks && speaker.is_some() && speaks_of_self(&text) {
             return Ok(raw(&["$SPEAKER".to_owned()]));
@@ -497,7 +500,7 @@ impl TodoUpdate {
     }
 
     /// Open items of the same chat with the same meaning: identical, or according to a model.
-    async fn repeated(
+    async fn duplicates(
         &self,
         entry: &TodoEntry,
         open: &[TodoItem],
@@ -517,6 +520,7 @@ impl TodoUpdate {
             .filter(|item| !gone.contains(&item.id))
             .collect();
         let model = self.model(context)?;
+        // Without a model only identical items are replaced.
         if alike.is_empty() || ensure_available(&model).is_err() {
             return Ok(gone);
         }
@@ -571,7 +575,7 @@ fn output(
     action: TodoAction,
     change: TodoChange,
     changed: Changed,
-    worded: ResolvedText,
+    resolved: ResolvedText,
 ) -> Output {
     Output {
         ok: true,
@@ -582,7 +586,7 @@ fn output(
         },
         changed,
         entry: change.item.into(),
-        warnings: worded.warnings,
+        warnings: resolved.warnings,
         removed: change.removed.into_iter().map(ShownEntry::from).collect(),
     }
 }
@@ -593,7 +597,7 @@ fn chat_id(params: &Params, context: &CallContext) -> Result<Option<String>, Too
     if let Some(named) = named.filter(|named| !named.is_empty()) {
         return match is_chat_id(named) {
             true => Ok(Some(named.to_owned())),
-            false => Err(wrong("chat_id", &format!("invalid chat_id: {named}"))
+            false => Err(invalid("chat_id", &format!("invalid chat_id: {named}"))
                 .hint("chat_id is tg:<chat-id>, a signed number that is not zero, as in tg:-1001234567890")),
         };
     }
@@ -615,7 +619,7 @@ fn ambiguous(items: &[&TodoItem]) -> ToolError {
         .collect();
     let ids: Vec<&str> = items.iter().take(50).map(|item| item.id.as_str()).collect();
     let message = format!("ambiguous todo item match: {}", shown.join(" | "));
-    wrong("content", &message)
+    invalid("content", &message)
         .hint("call again with the id of the item you mean")
         .details(json!({ "candidates": ids }))
 }

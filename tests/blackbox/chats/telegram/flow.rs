@@ -4,8 +4,8 @@ use manyhands_platforms::Fault;
 use manyhands_platforms::telegram::Telegram;
 use serde_json::{Value, json};
 
-use super::stage::{ADA, BO, MAIN, OWNED, Stage};
-use crate::chats::scene::Scene;
+use super::fixture::{ADA, BO, MAIN, OWNED, Stage};
+use crate::chats::fixture::Scene;
 use crate::harness::{Gateway, eventually};
 use crate::sql::Sql;
 
@@ -41,7 +41,7 @@ const SLOW: &str = r#"
 const SLOWLY: &str = "This is the beginning of an answer that takes its time, it goes on for a while, and on, and ends here.";
 
 #[test]
-fn an_answer_is_seen_coming_and_ends_as_one_message_with_the_whole_text() {
+fn a_streamed_answer_ends_as_one_message_with_the_whole_text() {
     let stage = Stage::new(OWNED, SLOW);
     stage.write(ADA, "slowly");
     stage.reads(ADA.id, SLOWLY);
@@ -89,7 +89,7 @@ fn an_answer_that_is_done_while_its_first_draft_is_on_the_way_is_still_one_messa
 }
 
 #[test]
-fn a_draft_does_not_overtake_what_is_to_be_said_before_it() {
+fn a_draft_does_not_overtake_earlier_messages() {
     let stage = Stage::new(OWNED, SLOW);
     let why = "Too Many Requests: retry after 4";
     let busy = Telegram::refusal(429, why, json!({ "retry_after": 4 }));
@@ -104,7 +104,7 @@ fn a_draft_does_not_overtake_what_is_to_be_said_before_it() {
 }
 
 #[test]
-fn what_is_said_before_a_tool_runs_is_a_message_of_its_own() {
+fn text_before_a_tool_call_is_a_separate_message() {
     let note = "arguments: { path: note.md, content: kept }";
     let turns = format!(
         "  - when: {{ user: write it }}\n    deltas: [\"I write it down now, and then we shall see what \", comes of it.]\n    between_ms: 1500\n    calls: [{{ name: gsv__WriteFile, {note} }}]\n  - when: {{ result_of: gsv__WriteFile }}\n    deltas: [\"It is written down, as far as I can tell, \", and all is well.]\n    between_ms: 1500\n"
@@ -123,7 +123,7 @@ fn what_is_said_before_a_tool_runs_is_a_message_of_its_own() {
 }
 
 #[test]
-fn a_long_answer_that_is_seen_coming_ends_in_pieces_without_a_leftover() {
+fn a_long_streamed_answer_ends_in_chunks_without_leftover() {
     let lines: Vec<String> = (0..150)
         .map(|at| format!("line {at} of an answer that goes on and on"))
         .collect();
@@ -163,7 +163,7 @@ fn marks_are_shown_as_marks_and_signs_as_signs() {
 }
 
 #[test]
-fn the_platforms_pace_is_kept_without_being_told() {
+fn the_platforms_rate_limit_is_respected_in_advance() {
     let lines: Vec<String> = (0..400)
         .map(|at| format!("line {at} of an answer that goes on"))
         .collect();
@@ -231,7 +231,7 @@ fn highest_offset(stage: &Stage) -> Option<i64> {
 }
 
 #[test]
-fn telegram_may_forget_an_update_only_when_it_is_kept() {
+fn an_update_is_acknowledged_only_once_stored() {
     let stage = Stage::new(OWNED, "");
     let mut lock = Sql::open(&stage.scene.gateway.home.path());
     lock.run("BEGIN IMMEDIATE");

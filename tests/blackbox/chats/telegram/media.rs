@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::stage::{ADA, BO, MAIN, OWNED, Stage};
+use super::fixture::{ADA, BO, MAIN, OWNED, Stage};
 use crate::aimock::server::hear;
 use crate::http::Request;
 
@@ -97,7 +97,7 @@ fn a_document_becomes_an_artifact_unless_it_is_too_large() {
 }
 
 #[test]
-fn what_a_message_answers_is_shown_with_it() {
+fn a_reply_includes_the_quoted_message() {
     let stage = Stage::new(OWNED, "");
     stage.write(ADA, "hello");
     let first = stage.reads(ADA.id, "Good morning");
@@ -210,7 +210,7 @@ fn voice(id: &str) -> Value {
 }
 
 #[test]
-fn a_voice_note_is_written_down_by_the_provider_of_the_settings() {
+fn a_voice_note_is_transcribed_by_the_configured_provider() {
     let ears = Ears::open();
     let settings = format!(
         "{OWNED}channels.transcription.provider = \"ears\"
@@ -245,7 +245,7 @@ channels.transcription.language = \"en\"
 }
 
 #[test]
-fn a_voice_note_that_nobody_writes_down_is_named() {
+fn an_untranscribed_voice_note_is_mentioned() {
     let turns = "  - when: { user: a voice message }\n    text: I cannot listen yet.\n";
     let stage = Stage::new(OWNED, turns);
     stage

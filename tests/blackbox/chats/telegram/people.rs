@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::stage::{ADA, BO, EVE, GROUP, MAIN, OWNED, Stage, called, uses};
+use super::fixture::{ADA, BO, EVE, GROUP, MAIN, OWNED, Stage, called, uses};
 use crate::harness::eventually;
 use crate::http::Request;
 
@@ -45,7 +45,7 @@ fn an_unknown_sender_gets_a_code_once_and_reaches_nothing() {
 }
 
 #[test]
-fn whoever_is_approved_as_the_owner_speaks_with_the_owners_rights() {
+fn a_sender_approved_as_owner_has_the_owners_rights() {
     let note = json!({ "path": "note.md", "content": "kept" });
     let stage = Stage::new("", &uses("note", "gsv__WriteFile", &note, "Noted."));
     stage.write(EVE, "hello");
@@ -59,7 +59,7 @@ fn whoever_is_approved_as_the_owner_speaks_with_the_owners_rights() {
 }
 
 #[test]
-fn whoever_is_rejected_is_not_told_and_not_heard_until_that_is_taken_back() {
+fn a_rejected_sender_is_ignored_silently_until_unblocked() {
     let stage = Stage::new("", "");
     stage.write(EVE, "hello");
     stage.reads(EVE.id, "pair approve");
@@ -98,7 +98,7 @@ fn code_again(stage: &Stage) -> String {
 }
 
 #[test]
-fn a_list_lets_in_by_id_and_by_handle_and_tells_nobody_else() {
+fn an_allow_list_admits_by_id_and_handle_silently() {
     let settings = "channels.telegram.dm = \"allowlist\"\nchannels.telegram.allow_from = [\"22\", \"@Ada_L\"]\n";
     let stage = Stage::new(settings, "");
     stage.write(EVE, "hello");
@@ -112,7 +112,7 @@ fn a_list_lets_in_by_id_and_by_handle_and_tells_nobody_else() {
 }
 
 #[test]
-fn a_group_is_answered_when_somebody_known_calls_and_then_as_a_reply() {
+fn a_group_mention_by_a_known_sender_is_answered_as_a_reply() {
     let stage = Stage::new(OWNED, "");
     stage.send(BO, GROUP, json!({ "text": "hello to all" }));
     stage.call(EVE, GROUP, "hello");
@@ -180,7 +180,7 @@ fn groups_follow_the_settings() {
 }
 
 #[test]
-fn what_programs_write_starts_nothing() {
+fn messages_of_bots_start_nothing() {
     let settings = "channels.telegram.dm = \"open\"\n";
     let stage = Stage::new(settings, "");
     let from = json!({ "id": 99, "is_bot": true, "first_name": "Other", "username": "other_bot" });
@@ -192,7 +192,7 @@ fn what_programs_write_starts_nothing() {
 }
 
 #[test]
-fn the_list_counts_as_it_is_now() {
+fn the_current_allow_list_applies() {
     let settings = "channels.telegram.dm = \"allowlist\"\n";
     let stage = Stage::new(settings, "");
     stage.write(EVE, "hello");

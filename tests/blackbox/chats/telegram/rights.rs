@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::stage::{ADA, BO, EVE, GROUP, MAIN, OWNED, Stage, uses};
-use crate::chats::scene::{ASK, WRITE};
+use super::fixture::{ADA, BO, EVE, GROUP, MAIN, OWNED, Stage, uses};
+use crate::chats::fixture::{ASK, WRITE};
 
 #[test]
-fn what_the_owner_approves_by_a_button_runs_exactly_as_it_was_shown() {
+fn a_button_approval_runs_exactly_what_was_shown() {
     let stage = Stage::new(&format!("{OWNED}{ASK}"), WRITE);
     stage.write(ADA, "write it");
     let (question, yes, _) = stage.asked(ADA.id, "gsv__WriteFile");
@@ -54,7 +54,7 @@ fn what_the_owner_approves_by_a_button_runs_exactly_as_it_was_shown() {
 }
 
 #[test]
-fn what_the_owner_denies_by_a_button_is_thrown_away() {
+fn a_button_denial_discards_the_call() {
     let turns = r#"
   - when: { user: write it }
     calls: [{ id: c1, name: gsv__WriteFile, arguments: { path: note.md, content: kept } }]
@@ -173,7 +173,7 @@ fn rights_in_a_group_are_those_of_whoever_speaks() {
 }
 
 #[test]
-fn whoever_is_rejected_meanwhile_loses_what_was_begun_for_them() {
+fn rejecting_a_sender_cancels_their_pending_call() {
     let settings = format!(
         "{OWNED}channels.telegram.dm = \"pairing\"\nchannels.telegram.senders.33.tools = [\"gsv__WriteFile\"]\n{ASK}"
     );
@@ -210,7 +210,7 @@ fn a_question_from_a_group_is_put_to_the_owner_alone() {
 }
 
 #[test]
-fn where_the_owner_is_nowhere_to_be_found_it_is_said_and_still_waits() {
+fn without_a_reachable_owner_the_approval_still_waits() {
     let settings = format!(
         "channels.telegram.allow_from = [\"22\"]\nchannels.telegram.senders.22.tools = [\"gsv__WriteFile\"]\n{ASK}"
     );
@@ -230,7 +230,7 @@ fn where_the_owner_is_nowhere_to_be_found_it_is_said_and_still_waits() {
 }
 
 #[test]
-fn why_there_is_no_answer_is_told_to_the_owner_and_to_nobody_else() {
+fn errors_are_explained_only_to_the_owner() {
     let broken = "  - when: { user: unanswerable }\n    error: { kind: auth, message: the key of the house is wrong }\n";
     let stage = Stage::new(OWNED, broken);
     stage.write(ADA, "unanswerable");

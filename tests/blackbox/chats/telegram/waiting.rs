@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::stage::{ADA, BO, EVE, GROUP, Stage};
-use crate::chats::scene::{ASK, WRITE};
+use super::fixture::{ADA, BO, EVE, GROUP, Stage};
+use crate::chats::fixture::{ASK, WRITE};
 
 const NOTICE: &str = "needs my owner's approval";
 
@@ -75,7 +75,7 @@ fn others_in_the_group_are_answered_while_a_call_waits_for_the_owner() {
 }
 
 #[test]
-fn what_the_waiting_person_says_meanwhile_waits_with_their_call() {
+fn later_messages_of_the_waiting_sender_wait_too() {
     let stage = waiting();
     stage.call(BO, GROUP, "hello from Bo");
     stage.scene.all_worked_on();
@@ -96,7 +96,7 @@ fn what_the_waiting_person_says_meanwhile_waits_with_their_call() {
 }
 
 #[test]
-fn what_waits_is_denied_or_stopped_without_harm_to_others() {
+fn a_waiting_call_is_denied_or_stopped_without_affecting_others() {
     let stage = waiting();
     stage.call(EVE, GROUP, "hello");
     stage.reads(GROUP, "Good morning");
@@ -111,7 +111,7 @@ fn what_waits_is_denied_or_stopped_without_harm_to_others() {
 }
 
 #[test]
-fn a_call_that_let_others_go_first_goes_on_after_a_crash() {
+fn a_parked_call_resumes_after_a_crash() {
     let stage = waiting();
     stage.call(EVE, GROUP, "hello");
     stage.reads(GROUP, "Good morning");

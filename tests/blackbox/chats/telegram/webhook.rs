@@ -3,7 +3,7 @@
 use manyhands_platforms::telegram::Telegram;
 use serde_json::{Value, json};
 
-use super::stage::{ADA, BO, EVE, GROUP, OWNED, Stage};
+use super::fixture::{ADA, BO, EVE, GROUP, OWNED, Stage};
 use crate::harness::eventually;
 use crate::http::Request;
 
@@ -41,7 +41,7 @@ fn posted(secret: Option<&str>, body: &[u8]) -> Request {
 }
 
 #[test]
-fn what_telegram_brings_is_answered_like_what_it_is_asked_for() {
+fn webhook_updates_are_answered_like_polled_ones() {
     let stage = hooked();
     let set = stage.telegram.webhook().expect("a webhook");
     assert_eq!(set["secret_token"], SECRET);
@@ -140,7 +140,7 @@ fn a_webhook_needs_an_address_and_takes_it_when_it_is_set() {
 }
 
 #[test]
-fn an_account_that_asks_takes_nothing_at_the_webhook() {
+fn a_polling_account_refuses_webhooks() {
     let stage = Stage::new(OWNED, "");
     let message = stage.message(ADA, ADA.id, json!({ "text": "hello" }));
     let update: Value = json!({ "update_id": 7, "message": message });

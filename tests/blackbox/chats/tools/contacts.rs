@@ -5,8 +5,8 @@ use manyhands_platforms::telegram::Telegram;
 use serde_json::{Value, json};
 
 use super::refuses;
-use crate::chats::scene::{Scene, threads};
-use crate::chats::telegram::stage::{BO, OWNED, Stage};
+use crate::chats::fixture::{Scene, threads};
+use crate::chats::telegram::fixture::{BO, OWNED, Stage};
 use crate::harness::eventually;
 
 const TOOL: &str = "contacts_send";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{given, refuses};
-use crate::chats::telegram::stage::{ADA, BO, MAIN, OWNED, Stage, uses};
+use crate::chats::telegram::fixture::{ADA, BO, MAIN, OWNED, Stage, uses};
 
 /// The beginning of a picture.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
@@ -97,7 +97,7 @@ fn files_of_the_cache_are_sent_as_what_they_are() {
 }
 
 #[test]
-fn what_may_not_be_sent_is_refused_and_nothing_arrives() {
+fn a_forbidden_file_is_refused_and_nothing_arrives() {
     let long: String = "x".repeat(1_025);
     let cases = [
         (
@@ -247,7 +247,7 @@ fn outside_of_a_chat_there_is_no_chat_to_send_to() {
 }
 
 #[test]
-fn a_platform_that_refuses_a_file_is_told_to_the_model() {
+fn a_platform_refusal_is_reported_to_the_model() {
     let turns = uses("photo", PHOTO, &json!({ "path": "broken.png" }), "Hm.");
     let stage = Stage::new(OWNED, &turns);
     put(&stage, "broken.png", b"this is no picture");

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{given, refuses};
-use crate::chats::telegram::stage::{ADA, BO, GROUP, MAIN, OWNED, Stage, called, uses};
+use crate::chats::telegram::fixture::{ADA, BO, GROUP, MAIN, OWNED, Stage, called, uses};
 
 const TOOL: &str = "gsv__Message";
 
 #[test]
-fn without_a_target_it_goes_to_the_chat_in_which_it_is_asked() {
+fn without_a_target_it_goes_to_the_current_chat() {
     let turns = uses("tell me", TOOL, &json!({ "text": "**psst**" }), "Told.");
     let stage = Stage::new(OWNED, &turns);
     let given = given(&stage, "tell me", "Told.");
@@ -66,7 +66,7 @@ fn without(result: &Value, key: &str) -> Value {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_an_error_and_nothing_is_said() {
+fn an_unknown_target_is_an_error_and_sends_nothing() {
     let stage = Stage::new(OWNED, "");
     let psst = |more: Value| {
         let mut all = json!({ "text": "psst" });
@@ -178,7 +178,7 @@ fn a_long_message_comes_in_pieces_and_is_sent_once() {
 }
 
 #[test]
-fn a_guest_needs_to_be_given_it() {
+fn a_guest_needs_a_grant() {
     let turns = uses(
         "tell them",
         TOOL,

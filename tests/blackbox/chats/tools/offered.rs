@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::aimock::server::Passed;
-use crate::chats::telegram::stage::{ADA, BO, GROUP, MAIN, OWNED, Stage, uses};
+use crate::chats::telegram::fixture::{ADA, BO, GROUP, MAIN, OWNED, Stage, uses};
 use crate::harness::Gateway;
 use crate::mcp::{self, Era};
 use crate::socket::Socket;
@@ -86,7 +86,7 @@ fn a_model_is_offered_what_fits_the_chat() {
 }
 
 #[test]
-fn what_is_not_offered_cannot_be_called_by_its_name() {
+fn a_tool_that_is_not_offered_cannot_be_called() {
     let note = json!({ "contact_id": "tg:22", "message_text": "psst" });
     let photo = json!({ "path": "dot.png" });
     let turns = uses("write them", "contacts_send", &note, "Tried to write.")

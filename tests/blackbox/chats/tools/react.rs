@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{given, refuses};
-use crate::chats::telegram::stage::{ADA, BO, GROUP, MAIN, OWNED, Stage, uses};
+use crate::chats::telegram::fixture::{ADA, BO, GROUP, MAIN, OWNED, Stage, uses};
 
 const TOOL: &str = "message_react";
 
@@ -95,7 +95,7 @@ fn a_reaction_may_name_another_message_and_another_chat() {
 }
 
 #[test]
-fn what_telegram_does_not_have_is_refused_before_it_is_asked() {
+fn an_unsupported_reaction_is_refused_locally() {
     let burger = uses(
         "burger",
         TOOL,

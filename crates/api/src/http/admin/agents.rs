@@ -99,6 +99,7 @@ pub async fn show(
     let id: AgentId = id.parse().map_err(wrong)?;
     let agent = gateway.minds().agent(&id)?;
     let settings = gateway.settings.current();
+    // As in a turn of that agent, because its rules apply to its own calls only.
     let caller = owner.caller.through(Principal::Agent(id.clone()));
     let shape = ToolScope {
         path: &*gateway.path,
@@ -119,6 +120,7 @@ pub async fn show(
     };
     let (direct_tools, discovered_tools) =
         (tools(ToolAccess::Direct), tools(ToolAccess::Discovered));
+    // `main` has defaults even if the settings do not name it.
     let named = settings.agents.contains_key(&id);
     let (mut set, mut made_by) = (shown(&settings, id), None);
     if !named {

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::query;
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// Time limit of an upload.
 const UPLOAD: Duration = Duration::from_secs(3_600);
@@ -34,10 +34,10 @@ const UPLOAD: Duration = Duration::from_secs(3_600);
 #[serde(deny_unknown_fields)]
 pub struct ArtifactQuery {
     /// Only artifacts of this agent.
-    #[schemars(regex(pattern = shapes::AGENT))]
+    #[schemars(regex(pattern = patterns::AGENT))]
     agent: Option<String>,
     /// Only artifacts of this chat; `results` for large results.
-    #[schemars(regex(pattern = shapes::CHAT))]
+    #[schemars(regex(pattern = patterns::CHAT))]
     chat: Option<String>,
     /// Maximum number; 100 by default.
     #[schemars(range(min = 1, max = 1000))]
@@ -51,16 +51,16 @@ pub struct ArtifactQuery {
 #[serde(deny_unknown_fields)]
 pub struct Upload {
     /// File name.
-    #[schemars(regex(pattern = shapes::FILE), length(max = 200))]
+    #[schemars(regex(pattern = patterns::FILE), length(max = 200))]
     name: String,
     /// Media type; derived from the name by default.
     #[serde(rename = "type")]
     kind: Option<String>,
     /// Owning agent; `main` by default.
-    #[schemars(regex(pattern = shapes::AGENT))]
+    #[schemars(regex(pattern = patterns::AGENT))]
     agent: Option<String>,
     /// Chat to add it to; a new one by default.
-    #[schemars(regex(pattern = shapes::UUID))]
+    #[schemars(regex(pattern = patterns::UUID))]
     chat: Option<String>,
 }
 
@@ -93,6 +93,7 @@ pub async fn list(
     if !(1..=1_000).contains(&limit) {
         return Err(Refusal(ToolError::parameter("limit", "must be 1 to 1000")));
     }
+    // Large results belong to no chat: `Some(None)` selects them.
     let chat = match which.chat.as_deref() {
         None => None,
         Some("results") => Some(None),
@@ -152,6 +153,7 @@ pub async fn put(
     let mut call = CallRequest::new(WRITES, arguments, admitted.caller.clone());
     call.agent = new.agent.as_deref().map_or(Ok(AgentId::main()), agent)?;
     call.deadline = Some(UPLOAD);
+    // Streamed to the store, so that memory does not depend on the size of the file.
     let body = request.into_body().into_data_stream();
     // The call's outcome carries only the id; the record is returned beside it.
     let stored = Arc::new(OnceLock::new());
@@ -165,11 +167,11 @@ pub async fn put(
             };
             let body = body.map_err(broken);
             let stored = artifacts
-                .keep(&new.name, &mime, bucket, &reader, body)
+                .store(&new.name, &mime, bucket, &reader, body)
                 .await;
             let stored = stored?;
             let outcome = Outcome::value(json!({ "id": stored.id }));
-            let _ = file.set(artifacts.said(stored)); // the work is done once
+            let _ = file.set(artifacts.describe(stored)); // the work is done once
             Ok(outcome)
         };
         work.boxed()
@@ -319,6 +321,7 @@ fn not_a_node(caller: &Caller) -> Result<(), Refusal> {
 /// Serves the bytes as a download, so that a browser neither renders nor sniffs them.
 async fn serve(gateway: &Gateway, record: ArtifactRecord) -> Result<Response, Refusal> {
     let stream = gateway.store.artifacts().open(record.id, None).await?;
+    // Stored text is UTF-8 unless its type says otherwise.
     let mime = match record.mime.starts_with("text/") && !record.mime.contains(';') {
         true => format!("{}; charset=utf-8", record.mime),
         false => record.mime,

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::query;
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// Filter of the list.
 #[derive(Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub struct AuditQuery {
     /// Only calls for this agent.
     agent: Option<String>,
     /// Only this call, by the id in its `x-manyhands-call` response header.
-    #[schemars(regex(pattern = shapes::UUID))]
+    #[schemars(regex(pattern = patterns::UUID))]
     call: Option<String>,
     /// Only `ok` or `error`.
     status: Option<AuditStatus>,

@@ -119,10 +119,12 @@ pub async fn list(
     let (mut days, mut tools) = (Vec::new(), Vec::new());
     let (mut left, mut complete) = (MAX_CALLS, true);
     let mut day = day_of(gateway.clock.now(), &zone)?;
+    // Latest day first, so that the limit on calls leaves out the oldest days.
     for back in 0..wanted {
         if back > 0 {
             day = day.yesterday().map_err(beyond)?;
         }
+        // Days of the calendar: one with a clock change does not have 24 hours.
         let until = start(day.tomorrow().map_err(beyond)?, &zone)?;
         let from = start(day, &zone)?;
         let all = audit.counts(CountBy::All, from, until, left, 1).await?;
@@ -130,11 +132,13 @@ pub async fn list(
         let each = audit.counts(CountBy::Tool, from, until, left, MAX_TOOLS);
         let each = each.await?;
         let named: u64 = each.iter().map(|one| one.calls).sum();
+        // Calls of tools beyond `MAX_TOOLS` are counted for the day but not for any tool.
         complete &= named >= all.calls;
         days.push(CallDay {
             day: day.to_string(),
             went: all.into(),
         });
+        // Reversed here, because the whole list is reversed at the end.
         tools.extend(each.iter().rev().map(|one| CallTool {
             day: day.to_string(),
             tool: one.tool.clone(),

@@ -111,6 +111,7 @@ pub async fn start(
     Owner(owner): Owner,
     Path(which): Path<(String, String)>,
 ) -> Answer<ChannelStarted> {
+    // Noted only once it succeeded: the audit log lists changes, and a failed start changes nothing.
     gateway.chats().start_account(&which.0, &which.1).await?;
     note(&gateway, &owner, "channel.start", &which).await?;
     let (channel, account_id) = which;

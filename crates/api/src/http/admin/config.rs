@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use super::{body, query};
 use crate::http::object::Json;
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// Filter.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigQuery {
     /// Dotted path; all settings by default.
-    #[schemars(regex(pattern = shapes::SETTING))]
+    #[schemars(regex(pattern = patterns::SETTING))]
     path: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub struct ConfigQuery {
 #[serde(deny_unknown_fields)]
 pub struct Set {
     /// Dotted path.
-    #[schemars(regex(pattern = shapes::SETTING))]
+    #[schemars(regex(pattern = patterns::SETTING))]
     path: String,
     /// The new value.
     value: Value,

@@ -67,6 +67,7 @@ pub async fn add(
 ) -> Answer<ConnectionRecord> {
     let add = body(add)?;
     let known = gateway.servers.all();
+    // A misspelled service would be an account that no server ever uses.
     if !known.iter().any(|server| server.service() == add.service) {
         let services: Vec<&str> = known.iter().map(|server| server.service()).collect();
         let message = format!(
@@ -82,8 +83,9 @@ pub async fn add(
         .accounts()
         .add(&add.service, ConnectionKind::Keys, draft)
         .await?;
-    gateway.learn_secrets().await?;
+    gateway.redact_stored_secrets().await?;
     gateway.servers.reconnect(&made).await;
+    // A server that needs an account could not list its tools before.
     gateway.servers.look_again(&add.service);
     gateway
         .note(
@@ -118,7 +120,8 @@ pub async fn change(
     let change = body(change)?;
     let draft = draft(change.name, change.credentials, change.agents);
     let changed = gateway.servers.accounts().change(&id, draft).await?;
-    gateway.learn_secrets().await?;
+    gateway.redact_stored_secrets().await?;
+    // Open connections still use the old credentials.
     gateway.servers.reconnect(&changed).await;
     gateway
         .note(&owner.caller, "connection.change", &id)
@@ -166,8 +169,9 @@ pub async fn remove(
     Path(id): Path<String>,
 ) -> Answer<ConnectionRemoved> {
     let gone = gateway.servers.accounts().remove(&id).await?;
+    // First, because open connections still use the credentials, which stay redacted until then.
     gateway.servers.reconnect(&gone).await;
-    gateway.learn_secrets().await?;
+    gateway.redact_stored_secrets().await?;
     gateway
         .note(&owner.caller, "connection.remove", &id)
         .await?;

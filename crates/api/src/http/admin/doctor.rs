@@ -18,7 +18,7 @@ pub struct Findings {
 }
 
 /// Runs all checks of a running gateway; takes a few seconds at most.
-pub async fn look(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Findings> {
-    let findings = crate::doctor::look(&gateway).await;
+pub async fn diagnose(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Findings> {
+    let findings = crate::doctor::diagnose(&gateway).await;
     answer(Findings { findings })
 }

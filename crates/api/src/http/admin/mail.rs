@@ -66,12 +66,13 @@ pub struct Outbound {
 impl From<OutboxRow> for Outbound {
     fn from(row: OutboxRow) -> Self {
         let body: Value = serde_json::from_str(&row.body).unwrap_or_default();
-        let text = said(&body["say"]["text"]).or(said(&body["say"]["name"]));
+        // Read loosely: a row of another version is still listed, if only by its state.
+        let text = text_of(&body["say"]["text"]).or(text_of(&body["say"]["name"]));
         Self {
             id: row.id,
             channel: row.channel,
             account_id: row.account,
-            to: said(&body["to"]["chat"]),
+            to: text_of(&body["to"]["chat"]),
             state: row.state,
             text: text.map(beginning),
             attempts: row.attempts,
@@ -86,7 +87,7 @@ impl From<OutboxRow> for Outbound {
 }
 
 /// The text of a message, if it has one.
-fn said(value: &Value) -> Option<String> {
+fn text_of(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
@@ -201,10 +202,10 @@ impl From<InboxRow> for Inbound {
             id: row.id,
             channel: row.channel,
             account_id: row.account,
-            from: said(&place["sender"]),
-            name: said(&place["senderName"]),
-            chat: said(&place["chat"]),
-            text: said(&body["what"]["text"]).map(beginning),
+            from: text_of(&place["sender"]),
+            name: text_of(&place["senderName"]),
+            chat: text_of(&place["chat"]),
+            text: text_of(&body["what"]["text"]).map(beginning),
             attempts: row.attempts,
             error: row.why,
             received_at: row.received,

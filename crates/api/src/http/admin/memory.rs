@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::query;
-use crate::http::shapes;
+use crate::http::patterns;
 
 const LIMIT: u32 = 20;
 const MAX_LIMIT: u32 = 100;
@@ -23,10 +23,10 @@ const MAX_LIMIT: u32 = 100;
 #[serde(deny_unknown_fields)]
 pub struct MemoryQuery {
     /// Search words.
-    #[schemars(regex(pattern = shapes::WORDS))]
+    #[schemars(regex(pattern = patterns::WORDS))]
     query: String,
     /// Agent to search; for the owner all by default, for others `main`.
-    #[schemars(regex(pattern = shapes::AGENT))]
+    #[schemars(regex(pattern = patterns::AGENT))]
     agent: Option<String>,
     /// Maximum number; 20 by default.
     #[schemars(range(min = 1, max = 100))]
@@ -61,6 +61,7 @@ pub async fn search(
         return Err(wrong("limit", format!("must be between 1 and {MAX_LIMIT}")));
     }
     let minds = gateway.minds();
+    // An unknown agent is an error and not an empty result, which would look like a bad query.
     if let Some(agent) = &agent {
         minds.agent(agent)?;
     }

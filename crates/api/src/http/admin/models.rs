@@ -96,6 +96,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Model
     let models = gateway.model_registry.now();
     let gone = CancellationToken::new();
     let _gone = gone.clone().drop_guard();
+    // The guard above cancels the requests to providers if the client disconnects.
     let providers = models.list(&gone).await;
     let settings = gateway.settings.current();
     answer(ModelList {
@@ -108,6 +109,8 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Model
 
 /// A provider with the details of its models.
 pub(super) fn shown(models: &Models, provider: &ProviderModels) -> ProviderView {
+    // Details come from the list of the provider; a model it does not offer is shown by its id
+    // alone.
     let known = |model: &ModelId| {
         let offered = provider.offered.as_ref().ok()?;
         offered.iter().find(|one| one.model == model.model)
@@ -194,15 +197,16 @@ pub async fn test(
         })?,
     };
     gateway
+        // Recorded first: a test costs money even if it fails.
         .note(&owner.caller, "model.test", &model.to_string())
         .await?;
     let gone = CancellationToken::new();
     let _gone = gone.clone().drop_guard();
     let checked = models.test(&model, &gone).await.map_err(failed)?;
-    answer(told(checked))
+    answer(tested(checked))
 }
 
-fn told(checked: Checked) -> ModelTested {
+fn tested(checked: Checked) -> ModelTested {
     ModelTested {
         latency_ms: u64::try_from(checked.latency.as_millis()).unwrap_or(u64::MAX),
         text: checked.text,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{body, query};
 use crate::http::object::Json;
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// Default lifetime of an enrolment code: 15 minutes.
 const CODE_SECONDS: u64 = 900;
@@ -36,6 +36,7 @@ pub async fn list(
     State(gateway): State<Arc<Gateway>>,
     Authenticated(admitted): Authenticated,
 ) -> Answer<NodeList> {
+    // A node serves calls; it does not need to know which other machines exist.
     if admitted.caller.rights.role.only_serves() {
         let message = "a node's token cannot list nodes";
         return Err(Refusal(ToolError::new(ErrorCode::Forbidden, message)));
@@ -52,7 +53,7 @@ pub async fn list(
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Invite {
     /// Name of the node, 1-32 of a-z, 0-9 and -.
-    #[schemars(regex(pattern = shapes::NODE))]
+    #[schemars(regex(pattern = patterns::NODE))]
     node_id: String,
     /// Lifetime of the code in seconds; 900 by default, a week at most.
     #[schemars(range(min = 1, max = 604_800))]
@@ -146,6 +147,7 @@ pub async fn enrol(
             role: Role::Node,
             tools: Vec::new(),
             agents: Vec::new(),
+            // A node keeps its token until it is revoked or enrolled again.
             lifetime: None,
             browser: false,
         })

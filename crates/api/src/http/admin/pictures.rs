@@ -46,9 +46,11 @@ pub async fn get(
         (header::CONTENT_DISPOSITION, disposition),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (
+            // Opened in a tab of its own, the bytes must not act as a document of this origin.
             header::CONTENT_SECURITY_POLICY,
             "default-src 'none'; sandbox",
         ),
+        // The address names the session.
         (header::REFERRER_POLICY, "no-referrer"),
         (
             HeaderName::from_static("cross-origin-resource-policy"),

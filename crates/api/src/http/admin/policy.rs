@@ -97,14 +97,17 @@ pub async fn explain(
         Role::Node => Principal::Node(credential),
         Role::Channel => Principal::Bridge(credential),
     };
+    // With all tools: the question is about the rules, not about the rights of one token.
     let mut caller = Caller::new(principal, name, Rights::new(role, vec![Pattern::new("*")]));
     if call.by_agent {
         caller.actor = Some(Principal::Agent(agent.clone()));
     }
     let arguments = match tool {
+        // In the spelling that a real call has when rules see it.
         CatalogueEntry::Tool(tool) => tool.canonical(call.arguments),
         CatalogueEntry::Forwarder(_) => call.arguments,
     };
+    // There is no turn here, so the source of the taint is made up.
     let taint = Taint::when(call.tainted, "assumed by policy explain");
     let verdict = gateway.path.authorize(Question {
         effects: tool.effects_of(&arguments, &catalogue),

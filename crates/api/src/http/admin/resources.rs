@@ -182,7 +182,8 @@ pub async fn remove(
 ) -> Answer<ResourceRemoved> {
     let found = find(&gateway, &id).await?;
     gateway.store.collections().remove(found.id).await?;
-    gateway.learn_secrets().await?;
+    gateway.redact_stored_secrets().await?;
+    // The name too: nothing can look it up any more.
     let about = format!("{} {} {}", found.kind.word(), found.id, found.name);
     gateway
         .note(&owner.caller, "resource.remove", &about)
@@ -254,13 +255,14 @@ pub async fn put_secret(
         let message = "must have at least 8 characters: a shorter one could not be redacted from results reliably";
         return Err(Refusal(ToolError::parameter("value", message)));
     }
+    // Checked before the value is stored: a secret without valid hosts could never be used.
     if let Some(odd) = hosts.iter().find(|host| !is_host(host)) {
         let message = format!("{odd:?} is not a host: use api.example.com or *.example.com");
         return Err(Refusal(ToolError::parameter("hosts", message)));
     }
     let store = gateway.store.collections();
     store.put_secret(found.id, &name, &secret, &hosts).await?;
-    gateway.learn_secrets().await?;
+    gateway.redact_stored_secrets().await?;
     let about = format!("{} {name}", found.id);
     gateway
         .note(&owner.caller, "resource.secret.set", &about)
@@ -289,7 +291,7 @@ pub async fn remove_secret(
         let message = format!("no secret {name:?} in {:?}", found.name);
         return Err(Refusal(ToolError::not_found(message)));
     }
-    gateway.learn_secrets().await?;
+    gateway.redact_stored_secrets().await?;
     let about = format!("{} {name}", found.id);
     gateway
         .note(&owner.caller, "resource.secret.remove", &about)
@@ -308,6 +310,7 @@ async fn find(gateway: &Gateway, text: &str) -> Result<CollectionRecord, Refusal
     if let Ok(id) = text.parse::<CollectionId>() {
         return store.get(id).await?.ok_or_else(absent);
     }
+    // Names are unique only within a kind.
     let mut named = store
         .all()
         .await?

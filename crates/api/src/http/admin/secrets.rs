@@ -67,7 +67,7 @@ pub async fn put(
         return Err(Refusal(ToolError::parameter("value", message)));
     }
     gateway.store.vault().set(&name, &secret).await?;
-    gateway.learn_secrets().await?;
+    gateway.redact_stored_secrets().await?;
     gateway.chats().take_over().await; // an account may have waited for it
     gateway.note(&owner.caller, "secret.set", &name).await?;
     answer(SecretStored { name, stored: true })
@@ -82,7 +82,7 @@ pub async fn remove(
     if !gateway.store.vault().remove(&name).await? {
         return Err(Refusal(ToolError::not_found(format!("no secret {name:?}"))));
     }
-    gateway.learn_secrets().await?;
+    gateway.redact_stored_secrets().await?;
     gateway.note(&owner.caller, "secret.remove", &name).await?;
     answer(SecretRemoved {
         name,

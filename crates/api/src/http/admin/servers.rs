@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::body;
 use crate::http::object::Json;
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// The status of a server; only name and state if it is disabled.
 #[derive(Serialize, JsonSchema)]
@@ -197,6 +197,7 @@ pub async fn show(
         tool: one.there.clone(),
         description: one.definition["description"].as_str().map(str::to_owned),
     });
+    // Programs may log their settings, and with them credentials.
     let mut stderr = json!(server.stderr());
     gateway.redact(&mut stderr);
     answer(ServerShown {
@@ -216,6 +217,7 @@ fn shown(server: &Server) -> ServerView {
         (None, None) => ServerKind::Http,
     };
     let statuses = server.statuses();
+    // One server has a connection per account; the most significant state is shown.
     let state = statuses.iter().map(|(_, status)| state(status)).max();
     let failure = statuses.iter().find_map(|(_, status)| match status {
         Status::Failing { error, .. } => Some(error.clone()),
@@ -255,6 +257,7 @@ fn held(pin: &Pin) -> Option<HeldTool> {
     let now = read(&pin.held.as_ref()?.definition);
     let before = pin.taken.as_ref().map(|taken| read(&taken.definition));
     let new = before.is_none();
+    // Of a new tool the whole definition is the difference.
     let diff = difference(&before.unwrap_or_else(|| json!({})), &now);
     Some(HeldTool {
         tool: pin.name.clone(),
@@ -269,7 +272,7 @@ fn held(pin: &Pin) -> Option<HeldTool> {
 #[serde(deny_unknown_fields)]
 pub struct NewServer {
     /// Name: 1-32 of A-Z, a-z, 0-9, - and _.
-    #[schemars(regex(pattern = shapes::SERVER), length(max = 32))]
+    #[schemars(regex(pattern = patterns::SERVER), length(max = 32))]
     name: String,
     /// The entry under `mcpServers` in config.toml. Only remote servers with a `url` can be added
     /// over the network; local commands are set in the file.
@@ -286,12 +289,15 @@ pub async fn add(
     let name: ServerName = name
         .parse()
         .map_err(|e| Refusal(ToolError::parameter("name", format!("{e}"))))?;
+    // Commands start programs on the gateway's machine and documents are read from it, so both are
+    // set in the file only.
     if server.url.is_none() || server.command.is_some() || server.openapi.is_some() {
         let message = "only a server with a url can be added over the network";
         return Err(Refusal(ToolError::new(ErrorCode::Forbidden, message).hint(
             "on the gateway's machine, `manyhands mcp add` also accepts local commands and OpenAPI documents",
         )));
     }
+    // Setting it would replace the existing entry.
     if gateway.settings.current().mcp_servers.contains_key(&name) {
         let message = format!("a server named {name} already exists");
         return Err(Refusal(ToolError::new(ErrorCode::Conflict, message)));
@@ -299,7 +305,8 @@ pub async fn add(
     let mut value = json!(server);
     let plain = json!(McpServer::default());
     if let Some(map) = value.as_object_mut() {
-        map.retain(|key, value| plain.get(key) != Some(value)); // the file says only what is said
+        map.retain(|key, value| plain.get(key) != Some(value)); // the file holds only what differs from the defaults
+        // TOML has no null.
         if let Some(Value::Object(oauth)) = map.get_mut("oauth") {
             oauth.retain(|_, value| !value.is_null());
         }
@@ -307,7 +314,7 @@ pub async fn add(
     gateway
         .set_local(&owner.caller, &key(&name), Some(value))
         .await?;
-    gateway.servers.take_over(&gateway.settings).await; // it stands when this is answered
+    gateway.servers.take_over(&gateway.settings).await; // awaited, so that the server is listed when this returns
     answer(ServerAdded { name, added: true })
 }
 

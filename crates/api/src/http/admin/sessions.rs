@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{body, query};
 use crate::http::object::Json;
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// Sessions or messages per page by default.
 const LIMIT: u32 = 50;
@@ -30,7 +30,7 @@ const KEEP: usize = 20;
 #[serde(deny_unknown_fields)]
 pub struct SessionQuery {
     /// Only sessions of this agent; all by default.
-    #[schemars(regex(pattern = shapes::AGENT))]
+    #[schemars(regex(pattern = patterns::AGENT))]
     agent: Option<String>,
     /// Maximum number; 50 by default.
     #[schemars(range(min = 1, max = 500))]
@@ -116,12 +116,15 @@ pub async fn list(
         Some(Ok(agent)) => Some(agent),
         None => None,
     };
+    // Refuses callers that have no sessions at all, such as nodes.
     session_key(&admitted.caller, &AgentId::main(), "main")?;
     let (limit, offset) = (limit(which.limit)?, which.offset);
     let minds = gateway.minds();
+    // The owner has no prefix and sees the sessions of all callers.
     let (sessions, total) = match own_part(&admitted.caller) {
         None => {
             let (sessions, all) = minds.list(agent.as_ref(), limit, offset).await?;
+            // The count is that of all agents.
             (sessions, agent.is_none().then_some(all))
         }
         Some(own) => {
@@ -130,6 +133,7 @@ pub async fn list(
             (sessions, Some(all))
         }
     };
+    // One query for the whole page.
     let counts = minds.message_counts(&sessions).await?;
     let view = |one: &SessionRecord| {
         let messages = counts.get(&one.key).copied().unwrap_or(0);
@@ -403,6 +407,7 @@ pub async fn patch(
 ) -> Answer<SessionShown> {
     let change = body(change)?;
     let key = key(&admitted.caller, &text)?;
+    // Everything is checked before anything is set.
     let model = change.checked(&admitted.caller)?;
     let apply = move |settings: &mut SessionSettings, label: &mut Option<String>| {
         set(label, &change.label);

@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{body, query};
 use crate::http::object::Json;
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// The agent.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentQuery {
     /// Agent; `main` by default.
-    #[schemars(regex(pattern = shapes::AGENT))]
+    #[schemars(regex(pattern = patterns::AGENT))]
     agent: Option<String>,
 }
 
@@ -89,7 +89,7 @@ pub struct Switch {
     /// Enabled or disabled.
     enabled: bool,
     /// Agent whose view is returned; `main` by default. The change applies to every agent.
-    #[schemars(regex(pattern = shapes::AGENT))]
+    #[schemars(regex(pattern = patterns::AGENT))]
     agent: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::body;
 use crate::http::object::Json;
-use crate::http::shapes;
+use crate::http::patterns;
 
 /// A hundred years, in seconds.
 const MAX_LIFETIME: u64 = 3_153_600_000;
@@ -24,7 +24,7 @@ const MAX_LIFETIME: u64 = 3_153_600_000;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct CreateToken {
     /// Name, 1-64 characters.
-    #[schemars(regex(pattern = shapes::NAME))]
+    #[schemars(regex(pattern = patterns::NAME))]
     name: String,
     /// Role of its bearer.
     role: Role,

@@ -86,6 +86,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Untru
             at: Some(mark.at.rfc3339()),
         })
         .collect();
+    // Jobs and sessions record what tainted them, but not by whom.
     let jobs = gateway.cron().tainted().await?.into_iter();
     objects.extend(jobs.map(|(id, source)| Untrusted {
         kind: Kind::Job,

@@ -17,10 +17,10 @@ use tokio::time::timeout;
 
 use super::super::chat::stopped;
 use super::super::stream as events;
-use super::begin::{RunStep, RunSteps, begin};
 use super::continuation::ClientCall;
 use super::models::ServingSince;
 use super::prompt::Prompt;
+use super::start::{RunStep, RunSteps, start};
 
 /// How long to wait for the first step before the response starts without it, so that an immediate
 /// failure still gets its HTTP status.
@@ -80,10 +80,11 @@ pub(super) async fn answer<F: Format>(
     let piecewise = prompt.stream;
     // A JSON answer has no room for text between the agent's own calls.
     let only_last = prompt.output.is_some();
+    // The formats count in seconds.
     let created = gateway.clock.now().0 / 1_000;
-    let begun = begin(&gateway, &since, admitted, &headers, prompt).await?;
-    let format = format(begun.id(), created);
-    let mut steps = begun.follow(gateway);
+    let started = start(&gateway, &since, admitted, &headers, prompt).await?;
+    let format = format(started.id(), created);
+    let mut steps = started.follow(gateway);
     if !piecewise {
         let whole = whole(format, steps, only_last).await?;
         return Ok(Json(whole).into_response());
@@ -91,7 +92,7 @@ pub(super) async fn answer<F: Format>(
     // Waiting briefly for the first step lets an immediate failure be an HTTP error; afterwards the
     // status is sent and errors can only be events.
     let first = match timeout(FIRST, steps.recv()).await {
-        Ok(Some(first)) => Some(Ok(told(first)?)),
+        Ok(Some(first)) => Some(Ok(published(first)?)),
         Ok(None) | Err(_) => None,
     };
     Ok(pieces(AnswerStream {
@@ -107,7 +108,7 @@ pub(super) async fn answer<F: Format>(
 }
 
 /// A step; an end without an answer becomes an error.
-fn told(step: Result<RunStep, ToolError>) -> Result<RunStep, ToolError> {
+fn published(step: Result<RunStep, ToolError>) -> Result<RunStep, ToolError> {
     match step? {
         RunStep::Event(TurnEvent::Error(failure)) => Err(failure.refusal()),
         RunStep::Event(TurnEvent::Stopped) => Err(stopped()),
@@ -124,9 +125,10 @@ async fn whole<F: Format>(
     let mut thought = String::new();
     let mut calls = Vec::new();
     while let Some(step) = steps.recv().await {
-        match told(step)? {
+        match published(step)? {
             RunStep::Calls(handed) => calls = handed,
             RunStep::Event(TurnEvent::Thinking(more)) => thought.push_str(&more),
+            // The model starts over, and its reasoning with it.
             RunStep::Event(TurnEvent::Restart { .. }) => thought.clear(),
             RunStep::Event(TurnEvent::Partial(text)) => {
                 said.push(text);
@@ -159,6 +161,7 @@ pub(super) fn joined(texts: &[String]) -> String {
 }
 
 fn pieces<F: Format>(mut said: AnswerStream<F>) -> Response {
+    // Sent before the first step, so that clients see that the response has begun.
     let opening = said.format.open();
     let pieces = stream::unfold((Some(opening), said), async |(opening, mut said)| {
         let next = match opening {
@@ -192,7 +195,7 @@ impl<F: Format> AnswerStream<F> {
         }
         let step = match self.first.take() {
             Some(first) => first,
-            None => told(self.steps.recv().await?),
+            None => published(self.steps.recv().await?),
         };
         Some(match step {
             Ok(RunStep::Calls(calls)) => {

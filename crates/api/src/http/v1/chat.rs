@@ -12,7 +12,7 @@ use http::HeaderMap;
 use manyhands_core::ToolError;
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Authenticated, Refusal};
-use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolCall, ToolChoice};
+use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolChoice};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -21,7 +21,7 @@ use super::super::object::Json;
 use super::answer::{AnswerContext, answer};
 use super::chat_answer::Completion;
 use super::models::ServingSince;
-use super::prompt::{Prompt, picture};
+use super::prompt::{ContentPart, Function, Prompt, client_call, text_and_pictures};
 
 /// The body of a request.
 #[derive(Deserialize, JsonSchema)]
@@ -177,15 +177,6 @@ enum ChatTool {
     Function { function: Function },
 }
 
-#[derive(Deserialize, JsonSchema)]
-struct Function {
-    #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
-    name: String,
-    description: Option<String>,
-    /// JSON Schema of its arguments.
-    parameters: Option<Map<String, Value>>,
-}
-
 /// Whether the model may, must or must not call tools.
 #[derive(Deserialize, JsonSchema)]
 #[serde(
@@ -206,7 +197,7 @@ pub(super) enum ChoiceWord {
 }
 
 impl ChoiceWord {
-    pub(super) fn meant(self) -> ToolChoice {
+    pub(super) fn into_choice(self) -> ToolChoice {
         match self {
             Self::Auto => ToolChoice::Auto,
             Self::None => ToolChoice::None,
@@ -281,6 +272,7 @@ impl ChatRequest {
             }),
             ..Prompt::default()
         };
+        // OpenAI renamed the field; the newer name wins.
         prompt.client.max_tokens = self.max_completion_tokens.or(self.max_tokens);
         let sampling = &mut prompt.client.sampling;
         sampling.temperature = self.temperature;
@@ -302,8 +294,9 @@ impl ChatRequest {
             let (description, parameters) = (function.description, function.parameters);
             prompt.tool(&parameter, function.name, description, parameters)?;
         }
+        // After the tools, because a choice may name one of them.
         match self.tool_choice {
-            Some(ChatChoice::Word(word)) => prompt.choose(word.meant())?,
+            Some(ChatChoice::Word(word)) => prompt.choose(word.into_choice())?,
             Some(ChatChoice::Named { function }) => {
                 prompt.choose(ToolChoice::Tool(function.name))?;
             }
@@ -322,6 +315,7 @@ impl ChatRequest {
         if self.messages.is_empty() {
             return refused("messages", "must have at least one message");
         }
+        // One run gives one answer.
         if self.n.is_some_and(|n| n != 1) {
             return refused("n", "must be 1");
         }
@@ -365,16 +359,13 @@ impl ChatMessage {
             }
             ChatMessageRole::Assistant => {
                 let thought = self.reasoning_content.filter(|text| !text.is_empty());
+                // Without the provider's signature, which clients never get.
                 let thought = thought.map(|text| ReplyBlock::Thinking { text, opaque: None });
                 let text = (!text.is_empty()).then(|| ReplyBlock::text(text));
                 let calls = self.tool_calls.unwrap_or_default();
                 let calls = calls.into_iter().map(|call| {
-                    ReplyBlock::Call(ToolCall {
-                        id: call.id,
-                        name: call.function.name,
-                        arguments: Arguments::parse(&call.function.arguments),
-                        opaque: None,
-                    })
+                    let arguments = Arguments::parse(&call.function.arguments);
+                    client_call(call.id, call.function.name, arguments)
                 });
                 prompt.assistant(thought.into_iter().chain(text).chain(calls));
                 Ok(())
@@ -399,19 +390,16 @@ impl Content {
             Self::Text(text) => return Ok((text, Vec::new())),
             Self::Parts(parts) => parts,
         };
-        let (mut texts, mut pictures) = (Vec::new(), Vec::new());
-        for (at, part) in parts.into_iter().enumerate() {
-            match part {
-                MessagePart::Text { text } | MessagePart::Refusal { refusal: text } => {
-                    texts.push(text)
-                }
-                MessagePart::ImageUrl { image_url } => {
-                    let (ImageUrl::Object { url } | ImageUrl::Text(url)) = image_url;
-                    pictures.push(picture(&format!("{parameter}[{at}]"), &url)?);
-                }
+        let parts = parts.into_iter().map(|part| match part {
+            MessagePart::Text { text } | MessagePart::Refusal { refusal: text } => {
+                ContentPart::Text(text)
             }
-        }
-        Ok((texts.join("\n"), pictures))
+            // Some clients send the URL itself instead of an object.
+            MessagePart::ImageUrl {
+                image_url: ImageUrl::Object { url } | ImageUrl::Text(url),
+            } => ContentPart::Picture(url),
+        });
+        text_and_pictures(parameter, parts)
     }
 }
 
@@ -482,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_honoured_is_refused_by_name() {
+    fn unsupported_fields_are_refused_by_name() {
         for (name, value) in [
             ("n", json!(2)),
             ("logprobs", json!(true)),
@@ -532,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_cannot_be_had_is_refused() {
+    fn an_impossible_conversation_is_refused() {
         let image = |url: &str| json!([{ "role": "user", "content": [{ "type": "image_url", "image_url": { "url": url } }] }]);
         let call = json!({ "role": "assistant", "tool_calls": [
             { "id": "1", "type": "function", "function": { "name": "t", "arguments": "{}" } },

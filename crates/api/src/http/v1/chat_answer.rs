@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::answer::{AnswerEnd, Format, FullAnswer, data};
 use super::continuation::ClientCall;
-use super::dialect;
+use super::error_format;
 
 /// A response in progress.
 pub(super) struct Completion {
@@ -55,6 +55,7 @@ impl Format for Completion {
         if !end.calls.is_empty() {
             message["tool_calls"] = end.calls.iter().map(call).collect();
             if text.is_empty() {
+                // In OpenAI's format a message of calls alone has no text at all.
                 message["content"] = Value::Null;
             }
         }
@@ -96,12 +97,13 @@ impl Format for Completion {
         if self.tells_usage {
             events.push(data(&self.bare(json!([]), counted(end.usage))));
         }
+        // Clients read until this line.
         events.push(Event::default().data("[DONE]"));
         events
     }
 
     fn failed(&mut self, error: &ToolError) -> Vec<Event> {
-        vec![data(&dialect::openai(error))]
+        vec![data(&error_format::openai(error))]
     }
 }
 

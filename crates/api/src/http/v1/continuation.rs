@@ -169,6 +169,7 @@ async fn get<T: DeserializeOwned>(
     let caller = admitted.caller.key();
     let body = gateway.store.continuations().get(id, &caller).await;
     let body = body.map_err(|e| Refusal::from(e).0)?;
+    // A record of another version counts as expired.
     Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
 }
 
@@ -257,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_name_what_is_remembered_and_are_short_enough() {
+    fn continuation_ids_are_unique_and_short_enough() {
         let of = Uuid::from_u128(u128::MAX);
         let id = id_of(of, 99);
         assert!(id.len() <= 40, "{id}");

@@ -11,8 +11,8 @@ use manyhands_core::ToolError;
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Authenticated, Refusal};
 use manyhands_llm::{
-    Arguments, Block, ModelRequest, ReplyBlock, SystemPart, Thinking, ToolCall, ToolChoice,
-    ToolDef, input_tokens,
+    Arguments, Block, ModelRequest, ReplyBlock, SystemPart, Thinking, ToolChoice, ToolDef,
+    input_tokens,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ use super::answer::{AnswerContext, answer};
 use super::chat::Metadata;
 use super::messages_answer::MessageAnswer;
 use super::models::{ServingSince, may_talk};
-use super::prompt::Prompt;
+use super::prompt::{Prompt, client_call};
 
 /// Type prefixes of tools that Anthropic would run.
 const HOSTED: [&str; 4] = [
@@ -306,6 +306,7 @@ impl MessagesRequest {
         prompt.system.retain(|text| !text.is_empty());
         for (at, tool) in self.tools.unwrap_or_default().into_iter().enumerate() {
             let parameter = format!("tools[{at}]");
+            // Older clients send no type.
             let kind = tool.kind.as_deref().unwrap_or("custom");
             if HOSTED.iter().any(|hosted| kind.starts_with(hosted)) {
                 continue;
@@ -316,8 +317,9 @@ impl MessagesRequest {
             }
             prompt.tool(&parameter, tool.name, tool.description, tool.input_schema)?;
         }
+        // After the tools, because a choice may name one of them.
         if let Some(choice) = self.tool_choice {
-            let (choice, alone) = choice.meant();
+            let (choice, alone) = choice.into_choice();
             prompt.choose(choice)?;
             prompt.client.sampling.parallel_calls = alone.map(|alone| !alone);
         }
@@ -342,6 +344,7 @@ fn asked_level(asked: SentThinking) -> Option<Thinking> {
     match asked {
         SentThinking::Disabled {} => Some(Thinking::None),
         SentThinking::Adaptive {} => None,
+        // Agents have levels, because not every provider has budgets.
         SentThinking::Enabled { budget_tokens } => Some(match budget_tokens {
             0..=4_096 => Thinking::Low,
             4_097..=16_384 => Thinking::Medium,
@@ -352,7 +355,7 @@ fn asked_level(asked: SentThinking) -> Option<Thinking> {
 
 impl Choice {
     /// The tool choice, and whether parallel calls are disabled.
-    fn meant(self) -> (ToolChoice, Option<bool>) {
+    fn into_choice(self) -> (ToolChoice, Option<bool>) {
         match self {
             Self::Auto {
                 disable_parallel_tool_use: alone,
@@ -388,12 +391,8 @@ impl SentMessage {
                     prompt.assistant([ReplyBlock::text(text)]);
                 }
                 (MessagesRole::Assistant, SentBlock::ToolUse { id, name, input }) => {
-                    prompt.assistant([ReplyBlock::Call(ToolCall {
-                        id,
-                        name,
-                        arguments: Arguments::Named(input.unwrap_or_default()),
-                        opaque: None,
-                    })]);
+                    let arguments = Arguments::Named(input.unwrap_or_default());
+                    prompt.assistant([client_call(id, name, arguments)]);
                 }
                 (MessagesRole::Assistant, SentBlock::Thinking { thinking: text }) => {
                     prompt.assistant([ReplyBlock::Thinking { text, opaque: None }]);
@@ -436,6 +435,7 @@ impl SentMessage {
                 prompt.system.extend((!text.is_empty()).then_some(text));
                 Ok(())
             }
+            // A message of results alone is no new input: the agent continues its turn.
             MessagesRole::User if answered && text.is_empty() && pictures.is_empty() => Ok(()),
             MessagesRole::User => prompt.user(text, pictures),
         }

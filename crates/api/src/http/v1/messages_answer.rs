@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::answer::{AnswerEnd, Format, FullAnswer, named};
 use super::continuation::ClientCall;
-use super::dialect;
+use super::error_format;
 
 /// Placeholder signature of reasoning: clients require one, and reasoning sent back is ignored.
 const SIGNATURE: &str = "manyhands";
@@ -63,6 +63,7 @@ impl MessageAnswer {
         let mut events = Vec::new();
         if kind == Kind::Thinking {
             let signature = json!({ "type": "signature_delta", "signature": SIGNATURE });
+            // Before the end of the block, where clients read it.
             events.push(self.delta(signature));
         }
         let stop = json!({ "type": "content_block_stop", "index": self.next });
@@ -155,7 +156,7 @@ impl Format for MessageAnswer {
     }
 
     fn failed(&mut self, error: &ToolError) -> Vec<Event> {
-        vec![named("error", &dialect::anthropic(error))]
+        vec![named("error", &error_format::anthropic(error))]
     }
 }
 

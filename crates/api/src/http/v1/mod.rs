@@ -6,24 +6,24 @@
 //! through the one path; calls of tools sent by the client end the response, and their results come
 //! with the client's next request (`continuation`).
 //!
-//! Each format has two files, for parsing requests and for writing responses; `prompt`, `begin` and
+//! Each format has two files, for parsing requests and for writing responses; `prompt`, `start` and
 //! `answer` are shared.
 
 mod answer;
-mod begin;
 mod chat;
 mod chat_answer;
 mod continuation;
-mod dialect;
+mod error_format;
 mod messages;
 mod messages_answer;
 mod models;
 mod prompt;
 mod responses;
 mod responses_answer;
+mod start;
 
 pub(super) use chat::{ChatRequest, complete};
-pub(super) use dialect::speak;
+pub(super) use error_format::convert_errors;
 pub(super) use messages::{MessagesRequest, count, message};
 pub(super) use models::{ServingSince, get, list};
 pub(super) use responses::{ResponsesRequest, respond};
@@ -52,6 +52,7 @@ fn agent(settings: &Settings, model: &str) -> Result<AgentId, ToolError> {
 
 /// The request body; errors name the parameter.
 fn body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ToolError> {
+    // The prefix that axum adds; it means nothing to a client.
     const TYPED: &str = "Failed to deserialize the JSON body into the target type: ";
     body.map(|Json(value)| value).map_err(|rejection| {
         let text = rejection.body_text();

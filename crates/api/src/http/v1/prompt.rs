@@ -2,7 +2,11 @@
 
 use manyhands_agent::{ClientRequest, ClientTool, Input, fence};
 use manyhands_core::{Caller, Taint, ToolError};
-use manyhands_llm::{Block, Message, ReplyBlock, Thinking, ToolCall, ToolChoice, ToolResult};
+use manyhands_llm::{
+    Arguments, Block, Message, ReplyBlock, Thinking, ToolCall, ToolChoice, ToolResult,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::chat::{at_most, block};
@@ -57,6 +61,7 @@ impl Prompt {
     /// Adds part of an assistant message; consecutive parts are merged.
     pub(super) fn assistant(&mut self, blocks: impl IntoIterator<Item = ReplyBlock>) {
         match self.messages.last_mut() {
+            // Formats send a reply as several items, which models know as one message.
             Some(Message::Assistant { content }) => content.extend(blocks),
             _ => {
                 let content = blocks.into_iter().collect();
@@ -84,6 +89,7 @@ impl Prompt {
             is_error,
         };
         match self.messages.last_mut() {
+            // Results of one reply belong into one message.
             Some(Message::Tool { results }) => results.push(result),
             _ => self.messages.push(Message::Tool {
                 results: vec![result],
@@ -102,6 +108,7 @@ impl Prompt {
                 Message::Assistant { content } => Some(content),
                 _ => None,
             });
+        // Only in the last reply, because some providers use the same ids in every reply.
         let mut calls = calls(last?);
         Some(calls.find(|call| call.id == id)?.name.clone())
     }
@@ -152,6 +159,7 @@ impl Prompt {
             return Err(ToolError::parameter("tools", message));
         }
         let empty = || json!({ "type": "object", "properties": {} });
+        // Some providers reject an empty schema.
         let schema = schema.filter(|schema| !schema.is_empty());
         tools.push(ClientTool {
             name,
@@ -236,6 +244,7 @@ impl Prompt {
                 None
             }
         };
+        // Without a user message at the end the agent continues from the results of its last calls.
         self.client.continues = last.is_none();
         let (mut text, mut pictures) = (String::new(), Vec::new());
         for block in last.unwrap_or_default() {
@@ -275,8 +284,52 @@ fn calls(content: &[ReplyBlock]) -> impl Iterator<Item = &ToolCall> {
     })
 }
 
+/// A call of the assistant, as the client repeats it.
+pub(super) fn client_call(id: String, name: String, arguments: Arguments) -> ReplyBlock {
+    ReplyBlock::Call(ToolCall {
+        id,
+        name,
+        arguments,
+        // Clients do not get the provider's data of a call, so they cannot send it back.
+        opaque: None,
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Function {
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    /// JSON Schema of its arguments.
+    pub(super) parameters: Option<Map<String, Value>>,
+}
+
+/// A part of a message, independent of the format.
+pub(super) enum ContentPart {
+    Text(String),
+    /// URL of a picture.
+    Picture(String),
+}
+
+/// The text and the pictures of a message.
+pub(super) fn text_and_pictures(
+    parameter: &str,
+    parts: impl Iterator<Item = ContentPart>,
+) -> Result<(String, Vec<Block>), ToolError> {
+    let (mut texts, mut pictures) = (Vec::new(), Vec::new());
+    for (at, part) in parts.enumerate() {
+        match part {
+            ContentPart::Text(text) => texts.push(text),
+            ContentPart::Picture(url) => {
+                pictures.push(picture(&format!("{parameter}[{at}]"), &url)?);
+            }
+        }
+    }
+    Ok((texts.join("\n"), pictures))
+}
+
 /// A picture in a data URL.
-pub(super) fn picture(parameter: &str, url: &str) -> Result<Block, ToolError> {
+fn picture(parameter: &str, url: &str) -> Result<Block, ToolError> {
     let data = url.strip_prefix("data:");
     let split = data.and_then(|data| data.split_once(";base64,"));
     let Some((mime_type, data)) = split else {

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use manyhands_core::ToolError;
 use manyhands_gateway::{Admitted, Gateway};
 use manyhands_http_common::{Authenticated, Refusal};
-use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolCall, ToolChoice};
+use manyhands_llm::{Arguments, Block, OutputSchema, ReplyBlock, Thinking, ToolChoice};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ use super::answer::{AnswerContext, answer};
 use super::chat::{ChoiceWord, Metadata};
 use super::continuation::{self, ResponseNote};
 use super::models::ServingSince;
-use super::prompt::{Prompt, picture};
+use super::prompt::{ContentPart, Function, Prompt, client_call, text_and_pictures};
 use super::responses_answer::{EchoedRequest, ResponseAnswer, ToolNames};
 
 /// The body of a request.
@@ -180,15 +180,6 @@ enum SpacedTool {
     Function(Function),
 }
 
-#[derive(Deserialize, JsonSchema)]
-struct Function {
-    #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
-    name: String,
-    description: Option<String>,
-    /// JSON Schema of its arguments.
-    parameters: Option<Map<String, Value>>,
-}
-
 impl SentTool {
     fn add(
         self,
@@ -213,6 +204,8 @@ impl SentTool {
                 Ok(())
             }
             Self::Custom { name, description } => {
+                // Models know only tools with JSON arguments, so the text becomes the argument
+                // `input`.
                 names.custom.insert(name.clone());
                 let schema = json!({
                     "type": "object",
@@ -268,6 +261,7 @@ pub async fn respond(
     body: Result<Json<ResponsesRequest>, JsonRejection>,
 ) -> Result<Response, Refusal> {
     let request = super::body(body)?;
+    // Chosen before the run, because what is stored for later requests refers to it.
     let id: Uuid = gateway.ids.next();
     let mut shown = EchoedRequest {
         model: request.model.clone(),
@@ -327,8 +321,9 @@ impl ResponsesRequest {
         for (at, tool) in self.tools.unwrap_or_default().into_iter().enumerate() {
             tool.add(&format!("tools[{at}]"), &mut prompt, names)?;
         }
+        // After the tools, because a choice may name one of them.
         match self.tool_choice {
-            Some(Choice::Word(word)) => prompt.choose(word.meant())?,
+            Some(Choice::Word(word)) => prompt.choose(word.into_choice())?,
             Some(Choice::Named { name }) => prompt.choose(ToolChoice::Tool(name))?,
             None => {}
         }
@@ -336,6 +331,8 @@ impl ResponsesRequest {
             Some(named) => Some(earlier(gateway, admitted, named, &mut prompt).await?),
             None => None,
         };
+        // Only the input of this request is stored with it; what came before is reached through
+        // `previous`.
         let before = prompt.messages.len();
         match self.input {
             None => {}
@@ -408,7 +405,7 @@ impl Item {
                     None => name,
                 };
                 let arguments = Arguments::parse(&arguments);
-                prompt.assistant([called(call_id, name, arguments)]);
+                prompt.assistant([client_call(call_id, name, arguments)]);
                 Ok(())
             }
             Self::Tagged(TaggedItem::CustomToolCall {
@@ -417,7 +414,7 @@ impl Item {
                 input,
             }) => {
                 let input = Map::from_iter([("input".to_owned(), Value::String(input))]);
-                prompt.assistant([called(call_id, name, Arguments::Named(input))]);
+                prompt.assistant([client_call(call_id, name, Arguments::Named(input))]);
                 Ok(())
             }
             Self::Tagged(TaggedItem::FunctionCallOutput { call_id, output }) => {
@@ -442,15 +439,6 @@ impl Item {
             }
         }
     }
-}
-
-fn called(id: String, name: String, arguments: Arguments) -> ReplyBlock {
-    ReplyBlock::Call(ToolCall {
-        id,
-        name,
-        arguments,
-        opaque: None,
-    })
 }
 
 impl PlainMessage {
@@ -479,17 +467,12 @@ impl Content {
             Self::Text(text) => return Ok((text, Vec::new())),
             Self::Parts(parts) => parts,
         };
-        let (mut texts, mut pictures) = (Vec::new(), Vec::new());
-        for (at, part) in parts.into_iter().enumerate() {
-            match part {
-                InputPart::InputText { text }
-                | InputPart::OutputText { text }
-                | InputPart::Refusal { refusal: text } => texts.push(text),
-                InputPart::InputImage { image_url } => {
-                    pictures.push(picture(&format!("{parameter}[{at}]"), &image_url)?);
-                }
-            }
-        }
-        Ok((texts.join("\n"), pictures))
+        let parts = parts.into_iter().map(|part| match part {
+            InputPart::InputText { text }
+            | InputPart::OutputText { text }
+            | InputPart::Refusal { refusal: text } => ContentPart::Text(text),
+            InputPart::InputImage { image_url } => ContentPart::Picture(image_url),
+        });
+        text_and_pictures(parameter, parts)
     }
 }

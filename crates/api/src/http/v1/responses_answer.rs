@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::answer::{AnswerEnd, Format, FullAnswer, named};
 use super::continuation::ClientCall;
-use super::dialect;
+use super::error_format;
 
 /// Request fields repeated in the response.
 #[derive(Default)]
@@ -39,6 +39,7 @@ impl ToolNames {
     pub(super) fn spaced(&mut self, space: &str, name: &str) -> String {
         let whole = format!("{space}__{name}");
         let own = (space.to_owned(), name.to_owned());
+        // Kept instead of split again later: both parts may contain the separator.
         self.spaced.insert(whole.clone(), own);
         whole
     }
@@ -272,6 +273,7 @@ impl Format for ResponseAnswer {
     fn close(&mut self, end: AnswerEnd) -> Vec<Event> {
         let mut events = Vec::new();
         let told = !self.text.is_empty();
+        // `output` below has an empty message in this case, so the stream has one too.
         if !told && end.calls.is_empty() {
             events.extend(self.begin_text());
         }
@@ -279,6 +281,7 @@ impl Format for ResponseAnswer {
             events.extend(self.end_text());
         }
         for (at, call) in end.calls.iter().enumerate() {
+            // The message, if there is one, has index 0.
             events.extend(self.call(at + usize::from(told), call));
         }
         let status = status(&end);
@@ -289,7 +292,7 @@ impl Format for ResponseAnswer {
     }
 
     fn failed(&mut self, error: &ToolError) -> Vec<Event> {
-        let error = dialect::openai(error);
+        let error = error_format::openai(error);
         let mut response = self.response("failed", Vec::new(), None);
         response["error"] = json!({
             "code": error["error"]["code"],

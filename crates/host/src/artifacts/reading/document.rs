@@ -95,7 +95,7 @@ impl Documents {
             kind,
             text: Bytes::from(text),
         };
-        self.keep(key, &extracted);
+        self.cache(key, &extracted);
         Ok(extracted)
     }
 
@@ -105,7 +105,7 @@ impl Documents {
         found.map(|(_, extracted)| extracted.clone())
     }
 
-    fn keep(&self, key: String, extracted: &Extracted) {
+    fn cache(&self, key: String, extracted: &Extracted) {
         let mut kept = self.kept.lock().expect("no panic while held");
         kept.push_back((key, extracted.clone()));
         let mut size: usize = kept.iter().map(|(_, one)| one.text.len()).sum();
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_document_is_read_once_and_the_oldest_text_is_given_up_first() {
+    async fn a_document_is_parsed_once_and_the_oldest_is_evicted() {
         let documents = Documents::default();
         let cancel = CancellationToken::new();
         let page = |text: &str| {
@@ -156,7 +156,7 @@ mod tests {
             kind: DocumentKind::Pdf,
             text: Bytes::from(vec![b'x'; KEPT]),
         };
-        documents.keep("b".to_owned(), &huge);
+        documents.cache("b".to_owned(), &huge);
         assert!(documents.known("a html").is_none() && documents.known("b").is_some());
         let error = documents
             .read("c", false, page("x"), &cancel)

@@ -64,7 +64,7 @@ impl TextSource {
 
     /// Returns whether it begins like text.
     pub async fn is_text(&mut self) -> Result<bool, ToolError> {
-        self.look()
+        self.inspect()
             .await
             .map(|look| !matches!(look, ContentGuess::Binary))
     }
@@ -85,7 +85,7 @@ impl TextSource {
         Ok(())
     }
 
-    async fn look(&mut self) -> Result<ContentGuess, ToolError> {
+    async fn inspect(&mut self) -> Result<ContentGuess, ToolError> {
         self.fill(LOOK).await?;
         // Judge a fixed amount, however large the pieces are, so that the result does not depend on
         // how the file is stored.
@@ -133,7 +133,7 @@ impl TextSource {
     /// Returns the next piece of text; `None` at the end. Undecodable bytes become U+FFFD.
     pub async fn text(&mut self) -> Result<Option<String>, ToolError> {
         if !std::mem::replace(&mut self.looked, true) {
-            match self.look().await? {
+            match self.inspect().await? {
                 ContentGuess::Text(encoding) => self.decode_as(encoding),
                 ContentGuess::Binary => self.decode_as(UTF_8),
                 ContentGuess::Ascii => {}

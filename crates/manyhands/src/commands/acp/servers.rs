@@ -400,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_are_offered_under_names_of_their_own_that_the_wire_can_carry() {
+    fn tools_get_unique_valid_wire_names() {
         let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
         let mut reads = tool("get.größe");
         reads["annotations"] = json!({ "readOnlyHint": true });
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_tools_are_offered_than_a_gateway_takes_and_texts_are_cut() {
+    fn the_number_of_tools_and_their_texts_are_bounded() {
         let long = "ü".repeat(MAX_TEXT);
         let tool = |n: usize| json!({ "name": format!("t{n}"), "description": long });
         let offered = OfferedTools::new((0..500).map(tool).collect());

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_for_us_is_sent_as_it_is() {
+    fn unknown_slash_commands_are_sent_unchanged() {
         for (line, expect) in [
             ("", ChatInput::Nothing),
             ("  ", ChatInput::Nothing),

@@ -37,7 +37,7 @@ pub async fn run(chat: Chat, ctx: &CliContext) -> Done {
     let session = ChatSession::new(&chat, ctx);
     // Slash commands are answered by the gateway and need no model.
     if !message.as_deref().is_some_and(is_command)
-        && setup::look(&ctx.remote()?).await == Setup::NoProvider
+        && setup::check(&ctx.remote()?).await == Setup::NoProvider
     {
         return Err(Failure(format!("no model is configured\n{ADVICE}")));
     }
@@ -144,7 +144,7 @@ impl<'a> ChatSession<'a> {
         let Ok(remote) = self.ctx.remote() else {
             return error;
         };
-        match error.contains("no model is configured") && setup::look(&remote).await != Setup::Fine
+        match error.contains("no model is configured") && setup::check(&remote).await != Setup::Fine
         {
             true => format!("{error}\n{ADVICE}"),
             false => error,
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agents_session_is_named_by_both() {
+    fn a_session_is_named_by_agent_and_key() {
         let helper: AgentId = "helper".parse().expect("a name");
         for (agent, text, expect) in [
             (AgentId::main(), "main", "main"),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_waits_says_what_for_and_how_to_answer() {
+    fn a_paused_turn_names_its_approval_and_the_command() {
         let asked = PendingApproval {
             approval: "0192-a".to_owned(),
             tool: "bash".to_owned(),

@@ -156,11 +156,13 @@ impl Screen {
             end: None,
             printed: String::new(),
         };
+        // Only on a terminal: a line that is redrawn would be two lines in a file.
         if self.mode != Mode::Silent && self.mixed {
             self.end_line();
             output::redraw(&self.line(&entry));
             self.transient = true;
         }
+        // A long conversation must not keep the results of all its calls.
         if self.entries.len() == MAX_CALLS {
             self.entries.remove(0);
         }
@@ -213,6 +215,7 @@ impl Screen {
             return;
         };
         self.entries[at].end = Some(end);
+        // Replaces the transient line that announced the call.
         let line = self.line(&self.entries[at]);
         self.note(&line);
     }
@@ -448,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_prints_is_shown_by_whole_lines() {
+    fn tool_output_is_shown_in_whole_lines() {
         let mut open = String::new();
         assert!(lines(&mut open, "a").is_empty());
         assert_eq!(
@@ -461,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_is_not_said_again() {
+    fn shown_text_is_not_printed_again() {
         assert_eq!(rest("", "abc"), Some("abc"));
         assert_eq!(rest("ab", "abc"), Some("c"));
         assert_eq!(rest("abc", "abc"), Some(""));

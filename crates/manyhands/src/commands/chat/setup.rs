@@ -11,7 +11,7 @@ or use a local model, which needs no API key:
 
     manyhands models add ollama --model qwen3:8b
 
-`manyhands models makers` lists the supported providers. Configure others in config.toml in the home
+`manyhands models providers` lists the supported providers. Configure others in config.toml in the home
 (it is applied automatically), with the API key stored by `printf %s "$KEY" | manyhands secret set work`:
 
     [models]
@@ -35,7 +35,7 @@ pub enum Setup {
 }
 
 /// Reads the model settings of a gateway.
-pub async fn look(remote: &Remote) -> Setup {
+pub async fn check(remote: &Remote) -> Setup {
     let Ok(found) = remote.get("/api/config?path=models").await else {
         return Setup::Fine; // only the owner may read settings; others get the error from the turn
     };

@@ -102,6 +102,7 @@ pub async fn follow(
             Err(lost) => lost,
         };
         turn.cancel_prompts();
+        // Prompts come again after the reconnect, unless they were answered meanwhile.
         turn.screen.missed();
         turn.screen
             .note(&format!("{}; reconnecting", first_line(&lost)));
@@ -193,6 +194,7 @@ impl Turn<'_> {
                     Err(gone) if is_outage(&gone) => return Err(gone),
                     Err(refused) => return Ok(Err(failure(refused))),
                 },
+                // The response to `stop`; the end of the turn comes as an event.
                 TurnInput::Received(Incoming::Response(..)) => None,
                 TurnInput::Answered(answer) => self.decide(answer).await,
                 // The gateway may not react; the user must be able to leave anyway.
@@ -272,6 +274,7 @@ impl Turn<'_> {
             Some(_) => {}
             None => {
                 let chat = ChatEventPayload::read(event)?;
+                // Other clients may write in the same session.
                 if chat.run_id.as_deref() == Some(&self.outgoing.run) {
                     return self.chat(chat);
                 }
@@ -321,6 +324,7 @@ impl Turn<'_> {
         };
         match event.state {
             ChatState::Delta => {
+                // Before the text: a restart withdraws what was streamed so far.
                 if let Some(because) = &event.restart {
                     self.screen.restart(because);
                 }

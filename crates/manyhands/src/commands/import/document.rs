@@ -102,7 +102,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn comments_and_last_commas_do_not_matter() {
+    fn comments_and_trailing_commas_are_ignored() {
         let text = "// first\n{ \"a\": \"http://x // no\", /* two\nlines */ \"b\": [1, 2,], // end\n \"c\\\"//\": \"\\\\\", }\n";
         let expected = json!({ "a": "http://x // no", "b": [1, 2], "c\"//": "\\" });
         assert_eq!(Format::Json.parse(text), Ok(expected));

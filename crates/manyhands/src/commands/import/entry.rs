@@ -135,7 +135,9 @@ pub fn read(
     }
 
     let mut enabled = keys.flag("enabled").unwrap_or(true);
+    // Programs write one of the two keys; a disabled server stays disabled.
     enabled &= !keys.flag("disabled").unwrap_or(false) && !section.off.contains(&given);
+    // These only name variables; their values come from the environment of the program.
     for variable in keys.list(&["env_keys", "env_vars"])? {
         env.entry(variable.clone())
             .or_insert(format!("${{{variable}}}"));
@@ -159,6 +161,7 @@ pub fn read(
 
     for pair in args.windows(2) {
         let flag = pair[0].trim_start_matches('-');
+        // Arguments cannot refer to the vault, so the user has to know.
         if flag.len() < pair[0].len() && is_secret_key(flag) && !pair[1].contains('$') {
             let note = format!(
                 "the argument after {} is stored in plain text in config.toml",
@@ -198,6 +201,7 @@ pub fn read(
     keys.0
         .retain(|key, value| !IGNORED_KEYS.contains(&key.as_str()) && !value.is_null());
     if !keys.0.is_empty() {
+        // Whatever was not read above has no meaning here, and is not dropped silently.
         let left: Vec<&str> = keys.0.keys().map(String::as_str).collect();
         values.notes.push(format!("ignored: {}", left.join(", ")));
     }

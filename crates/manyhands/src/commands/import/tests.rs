@@ -416,7 +416,7 @@ fn a_plain_list_of_servers_is_read_too() {
 }
 
 #[test]
-fn what_cannot_be_taken_over_is_told() {
+fn entries_that_cannot_be_imported_are_reported() {
     let text = r#"{ "mcpServers": {
         "socket": { "type": "ws", "url": "wss://x.example" },
         "empty": {},
@@ -455,7 +455,7 @@ fn what_cannot_be_taken_over_is_told() {
 }
 
 #[test]
-fn a_broken_file_says_what_is_wrong_with_it() {
+fn a_malformed_file_is_reported_with_its_reason() {
     for (path, text) in [("a.json", "{"), ("a.toml", "= 1"), ("a.yaml", "a: [")] {
         let told = read(text, Path::new(path), None, &user_env())
             .map(|_| ())
@@ -465,7 +465,7 @@ fn a_broken_file_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn every_program_is_known_by_its_word() {
+fn every_client_is_selected_by_its_name() {
     for client in Client::ALL {
         assert_eq!(client.word().parse(), Ok(client));
         let files = client.files(&user_env(), Path::new("/here"));

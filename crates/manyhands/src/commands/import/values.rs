@@ -141,7 +141,9 @@ impl<'a> Values<'a> {
             return Some(text.to_owned());
         }
         let scheme = SCHEMES.iter().find(|scheme| text.starts_with(**scheme));
+        // The vault holds the secret alone, so that it can be replaced without its scheme.
         let (scheme, rest) = text.split_at(scheme.map_or(0, |scheme| scheme.len()));
+        // A placeholder is no secret: the user is asked for the value.
         let value = (!is_placeholder(rest)).then(|| rest.to_owned());
         if value
             .as_ref()
@@ -308,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_known_by_their_key_or_by_themselves() {
+    fn secrets_are_recognised_by_key_or_by_value() {
         for (key, value) in [
             ("GITHUB_PERSONAL_ACCESS_TOKEN", "abcdefghij"),
             ("API-Key", "abc"),

@@ -389,6 +389,6 @@ impl<'a> Importer<'a> {
         let (Some(ours), Some(url)) = (ours, &server.url) else {
             return false;
         };
-        own_gateway::meant(url, ours).is_some()
+        own_gateway::listening_address(url, ours).is_some()
     }
 }

@@ -191,7 +191,7 @@ async fn remove(name: &ServerName, ctx: &CliContext) -> Done {
             let remote = ctx.remote()?;
             remote.delete(&path(name.as_str(), "")).await?;
             // Otherwise `mcp list` right after this would still show it.
-            server_store::gone(&remote, name).await?;
+            server_store::wait_until_removed(&remote, name).await?;
             let secrets = remote.get("/api/secrets").await?;
             let of_it = format!("mcp/{name}/");
             for secret in secrets["names"].as_array().into_iter().flatten().map(text) {

@@ -104,7 +104,7 @@ impl ServerStore {
 }
 
 /// Waits until a gateway no longer has a server.
-pub async fn gone(gateway: &Remote, name: &ServerName) -> Result<(), Failure> {
+pub async fn wait_until_removed(gateway: &Remote, name: &ServerName) -> Result<(), Failure> {
     until(gateway, |known| !known(name)).await
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use manyhands_config::OauthSettings;
 
     #[test]
-    fn the_file_says_only_what_differs_from_the_defaults() {
+    fn only_non_default_values_are_written() {
         let server = McpServer {
             command: Some("npx".to_owned()),
             ..McpServer::default()

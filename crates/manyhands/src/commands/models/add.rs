@@ -1,4 +1,4 @@
-//! `models add`, `makers` and `remove`: provider presets.
+//! `models add`, `providers` and `remove`: provider presets.
 
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use url::Url;
 
 use super::answered;
 use crate::commands::call::encode;
-use crate::commands::connection::asked;
+use crate::commands::connection::prompt_for;
 use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
@@ -55,7 +55,7 @@ fn looks_like_provider(url: &str) -> bool {
 }
 
 /// Lists the provider presets.
-pub async fn makers(remote: &Remote, json: bool) -> Done {
+pub async fn providers(remote: &Remote, json: bool) -> Done {
     let listed = remote.get("/api/models/makers").await?;
     if json {
         output::json(&listed);
@@ -93,8 +93,8 @@ fn standing(maker: &Value) -> &'static str {
 
 /// Adds a provider and tests its model.
 pub async fn add(remote: &Remote, new: NewProvider, json: bool) -> Done {
-    let makers = remote.get("/api/models/makers").await?;
-    let maker = each(&makers).find(|maker| maker["id"] == new.provider.as_str());
+    let presets = remote.get("/api/models/makers").await?;
+    let maker = each(&presets).find(|preset| preset["id"] == new.provider.as_str());
     let mut body = json!({ "maker": new.provider });
     if let Some(model) = &new.model {
         body["model"] = json!(model);
@@ -103,7 +103,7 @@ pub async fn add(remote: &Remote, new: NewProvider, json: bool) -> Done {
         body["default"] = json!(true);
     }
     if maker.is_none() {
-        let known = each(&makers).filter_map(|maker| maker["id"].as_str());
+        let known = each(&presets).filter_map(|preset| preset["id"].as_str());
         // Repeated only if it resembles a provider: it may be an API key in the wrong place.
         if let Some(nearest) = manyhands_config::nearest(&new.provider, known) {
             return Err(Failure(format!(
@@ -136,7 +136,7 @@ pub async fn add(remote: &Remote, new: NewProvider, json: bool) -> Done {
         output::json(&json!({ "added": added, "test": tested }));
         return Ok(code);
     }
-    output::print_line(told(&added));
+    output::print_line(added_line(&added));
     let Some(tested) = tested else {
         output::print_note(choose(&added));
         return Ok(code);
@@ -154,8 +154,8 @@ fn key(maker: &Value) -> Result<Option<String>, Failure> {
     let title = text(&maker["title"]);
     let input = std::io::stdin();
     let said = match input.is_terminal() {
-        true if kept => asked(&format!("API key of {title} (empty keeps the stored one)"))?,
-        true => asked(&format!("API key of {title}"))?,
+        true if kept => prompt_for(&format!("API key of {title} (empty keeps the stored one)"))?,
+        true => prompt_for(&format!("API key of {title}"))?,
         // Piped in, so that the key is neither in the history nor in the process list.
         false => {
             let mut said = String::new();
@@ -175,7 +175,7 @@ fn key(maker: &Value) -> Result<Option<String>, Failure> {
 }
 
 /// Summary of what was added.
-fn told(added: &Value) -> String {
+fn added_line(added: &Value) -> String {
     let provider = text(&added["provider"]["provider"]);
     let key = match added["key"].as_str() {
         Some("stored") => format!("; API key stored in the vault as {provider}"),
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_a_provider_is_told_from_one_of_a_gateway() {
+    fn a_provider_url_is_distinguished_from_a_gateway_url() {
         for provider in [
             "https://api.openai.com",
             "https://api.openai.com/v1",
@@ -265,13 +265,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_is_told_with_where_its_key_goes() {
+    fn an_added_provider_is_printed_with_where_its_key_is_sent() {
         let added = json!({
             "provider": { "provider": "anthropic", "baseUrl": "https://api.anthropic.com/", "offered": [{ "model": "a" }, { "model": "b" }] },
             "model": "anthropic/a", "default": "anthropic/a", "key": "stored",
         });
         assert_eq!(
-            told(&added),
+            added_line(&added),
             "added anthropic (https://api.anthropic.com/); API key stored in the vault as anthropic\ndefault    anthropic/a"
         );
         assert!(choose(&added).contains("available models: a, b\nhint: choose one"));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_maker_that_does_not_answer_is_told_with_what_to_do() {
+    fn an_unreachable_provider_is_reported_with_a_remedy() {
         let silent = json!({ "provider": "vllm", "error": "vllm: nobody listens" });
         let mut added = json!({ "provider": silent, "key": "none" });
         assert!(choose(&added).starts_with("vllm: nobody listens\nhint: "));

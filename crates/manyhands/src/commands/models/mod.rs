@@ -26,7 +26,7 @@ pub async fn run(models: Models, ctx: &CliContext) -> Done {
     match models.command {
         None => list(&remote, models.json).await,
         Some(ModelsCommand::Test { model, json }) => test(&remote, model, json).await,
-        Some(ModelsCommand::Makers { json }) => add::makers(&remote, json).await,
+        Some(ModelsCommand::Providers { json }) => add::providers(&remote, json).await,
         Some(ModelsCommand::Add {
             provider,
             model,
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_provider_is_told_with_what_is_used_and_what_it_offers() {
+    fn a_provider_is_printed_with_its_models() {
         let provider = json!({
             "provider": "ollama", "kind": "openai", "baseUrl": "http://127.0.0.1:11434/v1", "scripted": false,
             "configured": ["ollama/qwen3"],
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_provider_is_said_with_what_to_do() {
+    fn a_provider_problem_is_printed_with_a_remedy() {
         let provider = json!({
             "provider": "a", "kind": "anthropic", "baseUrl": "https://a", "scripted": false,
             "configured": [], "error": "a: no key\nstore the key",
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_told_with_time_and_cost() {
+    fn a_test_reply_is_printed_with_time_and_cost() {
         let mut checked =
             json!({ "model": "p/m", "latencyMs": 12, "costMicros": 30, "scripted": false });
         assert_eq!(answered(&checked), "ok  p/m replied in 12 ms, $0.0000");

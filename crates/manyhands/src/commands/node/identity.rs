@@ -70,10 +70,12 @@ fn known(id: &NodeId, ctx: &CliContext) -> Result<Identity, Failure> {
         }
         (None, Some(stored), None) => (stored.url, stored.token, TokenSource::Enrolled),
         // The same gateway may be written in several ways, such as with `ws://`.
-        (None, Some(stored), Some(named)) => match own_gateway::meant(&named, &stored.url) {
-            Some(url) => (url, stored.token, TokenSource::Enrolled),
-            None => return Err(elsewhere(id, &stored.url, &named)),
-        },
+        (None, Some(stored), Some(named)) => {
+            match own_gateway::listening_address(&named, &stored.url) {
+                Some(url) => (url, stored.token, TokenSource::Enrolled),
+                None => return Err(elsewhere(id, &stored.url, &named)),
+            }
+        }
         (None, None, Some(named)) => match ctx.own_address(&named) {
             Some(url) => (url, ctx.owner_token()?, TokenSource::Owner),
             None => return Err(unknown(id, ctx)),
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_enrolled_node_is_meant_when_none_is_named() {
+    fn the_only_enrolled_node_is_the_default() {
         let home = tempfile::tempdir().unwrap();
         let machine = ctx(home.path(), &[]).machine();
         assert_eq!(
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_comes_before_what_is_kept() {
+    fn arguments_override_stored_values() {
         let home = tempfile::tempdir().unwrap();
         keep(home.path(), "laptop");
         let found = known(&id("laptop"), &ctx(home.path(), &[])).unwrap();
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_token_goes_only_to_the_gateway_that_gave_it() {
+    fn a_stored_token_is_sent_only_to_its_gateway() {
         let home = tempfile::tempdir().unwrap();
         keep(home.path(), "laptop");
         for same in ["http://laptop:1/", "ws://laptop:1/ws"] {

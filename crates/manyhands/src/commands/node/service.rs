@@ -139,6 +139,7 @@ async fn blueprint(
 ) -> Result<Blueprint, Failure> {
     let mut command = vec![text(&ctx.program()?)?, "node".to_owned()];
     command.extend(["--id".to_owned(), id.to_string()]);
+    // Written out even where they are the defaults: a later version must not share more.
     command.extend(flags(sharing)?);
     let environment = vec![
         // A service manager starts with a minimal `PATH`, in which few tools of the user are found.
@@ -252,10 +253,12 @@ impl Installed {
             let systemd = self.systemd(session).await?;
             systemd.disable(id).await?;
             remove()?;
+            // systemd remembers the unit until then.
             systemd.reload().await?;
         }
         output::print_line(format!("{id} is uninstalled"));
         let stored = Enrolments::of(&ctx.home).file(id);
+        // Kept, so that installing it again needs no new code.
         if stored.is_file() {
             output::print_note(format!("its token is still in {}", stored.display()));
         }
@@ -345,7 +348,7 @@ mod tests {
     use manyhands_node::{Confinement, SandboxMode};
 
     #[test]
-    fn the_flags_lend_as_much_again() {
+    fn the_service_keeps_the_sharing_flags() {
         let sharing = Sharing {
             workspace: PathBuf::from("/work/a b"),
             confinement: Confinement {
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_typed_is_quoted_for_a_shell() {
+    fn printed_commands_are_quoted_for_a_shell() {
         for (word, text) in [
             ("/work/a", "/work/a"),
             ("/a b", "'/a b'"),

@@ -202,7 +202,7 @@ WantedBy=default.target
     }
 
     #[test]
-    fn hostile_names_are_written_as_themselves_or_refused() {
+    fn hostile_names_are_escaped_or_refused() {
         let started = |workspace: &str| {
             let text = text(&service("/m", workspace))?;
             let line = text.lines().find(|line| line.starts_with("ExecStart="));

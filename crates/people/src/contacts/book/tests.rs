@@ -46,7 +46,7 @@ fn telegram(user: &str, username: Option<&str>, chat: &str) -> Sighting {
 }
 
 #[test]
-fn whoever_speaks_becomes_a_contact() {
+fn a_sender_becomes_a_contact() {
     let book = fixture();
     book.see(telegram("90001", Some("alice"), "90001"));
     let text = book.text("ACTIVE.md");
@@ -62,7 +62,7 @@ fn whoever_speaks_becomes_a_contact() {
 }
 
 #[test]
-fn what_is_not_said_keeps_what_is_known() {
+fn missing_fields_keep_known_values() {
     let book = fixture();
     book.put(
         "ACTIVE.md",
@@ -93,7 +93,7 @@ fn what_is_not_said_keeps_what_is_known() {
 }
 
 #[test]
-fn people_of_every_platform_are_told_apart() {
+fn people_of_different_platforms_are_distinct() {
     let book = fixture();
     let seen = |channel: &str, user: &str, chat: &str, team: Option<&str>| Sighting {
         channel: channel.to_owned(),
@@ -130,7 +130,7 @@ fn people_of_every_platform_are_told_apart() {
 }
 
 #[test]
-fn whom_a_message_speaks_of_becomes_a_contact_without_having_spoken() {
+fn a_mentioned_person_becomes_a_contact_without_having_written() {
     let book = fixture();
     let bob = Sighting {
         channel: "telegram".to_owned(),
@@ -152,7 +152,7 @@ fn whom_a_message_speaks_of_becomes_a_contact_without_having_spoken() {
 }
 
 #[test]
-fn who_spoke_longest_ago_gives_way_and_stays_inactive() {
+fn the_least_recent_contact_becomes_inactive() {
     let book = fixture();
     let mut hand = "# Active Contacts\n".to_owned();
     for user in 1..=MAX_ACTIVE {
@@ -178,7 +178,7 @@ fn who_spoke_longest_ago_gives_way_and_stays_inactive() {
 }
 
 #[test]
-fn a_move_that_was_cut_off_shows_nobody_twice() {
+fn an_interrupted_move_duplicates_no_contact() {
     let book = fixture();
     book.see(telegram("1", None, "1"));
     let active = book.text("ACTIVE.md");
@@ -301,7 +301,7 @@ fn writers_at_once_lose_nobody() {
 }
 
 #[test]
-fn a_word_soon_after_another_costs_no_write() {
+fn a_message_soon_after_another_writes_nothing() {
     let book = fixture();
     book.see(telegram("1", None, "1"));
     let before = book.text("ACTIVE.md");

@@ -93,7 +93,7 @@ fn items_are_written_down_newest_first_and_counted() {
 }
 
 #[test]
-fn what_people_wrote_around_items_stays() {
+fn text_around_items_is_preserved() {
     let book = fixture();
     let text = "My list\r\n\r\n- [ ] buy milk\r\n  - [ ] oat\r\n<!-- - [ ] no -->\r\n- [x] ticked by hand\r\nlast words";
     fs::write(book.path("TODO.md"), text).unwrap();
@@ -182,7 +182,7 @@ fn a_copied_line_is_an_item_of_its_own() {
 }
 
 #[test]
-fn an_item_may_take_the_place_of_others_and_they_are_told() {
+fn replaced_items_are_reported() {
     let book = fixture();
     let old = book.add("pay rent");
     let new = book.book.add(
@@ -223,7 +223,7 @@ fn writers_at_once_lose_nothing() {
 }
 
 #[test]
-fn what_comes_again_is_written_down_when_it_is_due_once() {
+fn a_recurring_item_is_added_once_when_due() {
     let book = fixture();
     let when = Recurrence::parse("2026-02-12 09:00", "daily", Some("Europe/Berlin")).unwrap();
     let again = TodoEntry {

@@ -125,7 +125,7 @@ fn encoded(envelope: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_message_goes_where_the_contact_is_reached() {
+async fn a_message_goes_to_the_contacts_chat() {
     let house = fixture();
     let sent = house.send(to("tg:90001", "hello")).await.unwrap();
     assert_eq!(sent["topic"], "chat.message");
@@ -278,7 +278,7 @@ async fn a_message_needs_a_text_and_its_one_type() {
 }
 
 #[tokio::test]
-async fn it_never_goes_to_whoever_is_talking_and_is_not_there_in_groups() {
+async fn it_never_messages_the_current_speaker_and_is_refused_in_groups() {
     let house = fixture();
     let private = ChatRef {
         sender: Some("90001".to_owned()),
@@ -341,7 +341,7 @@ async fn after_a_failure_nothing_is_sent_for_three_days() {
 }
 
 #[tokio::test]
-async fn without_a_way_it_says_what_is_missing() {
+async fn without_a_route_the_error_names_what_is_missing() {
     let house = fixture();
     house.refused(
         house.send(to("tg:5", "hello")).await,
