@@ -6,7 +6,7 @@ use manyhands_core::{AgentId, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{AgentPolicy, ApprovalMode};
+use crate::policy::{AgentPolicy, ApprovalMode};
 
 /// One agent. `main` exists without being configured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

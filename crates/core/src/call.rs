@@ -10,13 +10,10 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::authorize::{Question, Verdict};
 use crate::caller::Caller;
-use crate::catalogue::Catalogue;
 use crate::chat_ref::ChatRef;
 use crate::error::ToolError;
 use crate::id::{AgentId, ApprovalId, CallId};
-use crate::outcome::Outcome;
 use crate::spec::ToolSpec;
 use crate::taint::Taint;
 
@@ -275,16 +272,4 @@ impl fmt::Debug for Progress {
             _ => "Progress",
         })
     }
-}
-
-/// The only way to the tools: every interface, agents, jobs and scripts call through it.
-#[async_trait]
-pub trait Invoke: Send + Sync {
-    /// Takes the call down the whole path. Dropping the future cancels the call.
-    async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError>;
-    /// The verdict that a call would get. Lists and checks outside of calls use it too, so that no
-    /// two interfaces can disagree.
-    fn authorize(&self, question: Question<'_>) -> Verdict;
-    /// All tools there are now.
-    fn catalogue(&self) -> Arc<Catalogue>;
 }

@@ -30,6 +30,7 @@ mod private_file;
 mod redact;
 mod rel_path;
 mod sandbox;
+mod self_test;
 mod supervisor;
 mod throttle;
 
@@ -51,9 +52,9 @@ pub use rel_path::{PART_PREFIX, PathError, RelPath};
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use reqwest::{Method, StatusCode};
 pub use sandbox::{
-    PreparedSandbox, Probe, Sandbox, SandboxError, SandboxLimits, SandboxProblem, SelfTest, probe,
-    self_test,
+    PreparedSandbox, Probe, Sandbox, SandboxError, SandboxLimits, SandboxProblem, probe,
 };
+pub use self_test::{SelfTest, self_test};
 pub use supervisor::{
     Captured, Exit, Finished, Program, RunningProgram, Stdin, SuperviseError, Supervisor,
     keep_watch,

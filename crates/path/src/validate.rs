@@ -13,13 +13,11 @@ use manyhands_core::{ErrorCode, Problem, ToolError, ToolSpec};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
-use crate::explain::explain;
+use crate::explain::{MAX_PROBLEMS, explain};
 use crate::integers::as_integers;
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::schema::Schema;
 
-/// How many problems one answer lists.
-pub(crate) const MAX_PROBLEMS: usize = 20;
 /// Work that is done where it is asked for: about 2 ms.
 const INLINE: u64 = 40_000;
 /// Work up to which every problem is collected; the validator holds them all at once.

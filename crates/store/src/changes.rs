@@ -1,9 +1,10 @@
-//! News that something on record changed, without saying what.
+//! Notifications that records changed, without details.
 
 use tokio::sync::watch;
 
-/// Tells whoever listens that something changed. Changes in a row may be told as one, so that nobody
-/// has to keep up. Clones tell the same.
+/// Notifies subscribers that something changed. Clones share their subscribers.
+// A counter rather than a queue of events: a slow subscriber sees one change instead of a thousand and reads the records
+// again, so nothing has to be buffered for it.
 #[derive(Debug, Clone)]
 pub struct Changes(watch::Sender<u64>);
 
@@ -14,12 +15,12 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Something changed.
+    /// Notifies all subscribers.
     pub fn note(&self) {
         self.0.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Hears of what changes from now on.
+    /// Subscribes to changes from now on.
     pub fn listen(&self) -> watch::Receiver<u64> {
         self.0.subscribe()
     }
@@ -32,11 +33,11 @@ mod tests {
     #[tokio::test]
     async fn changes_in_a_row_are_told_as_one_and_none_is_told_before_it_happens() {
         let changes = Changes::default();
-        let mut heard = changes.listen();
-        assert!(!heard.has_changed().unwrap());
+        let mut receiver = changes.listen();
+        assert!(!receiver.has_changed().unwrap());
         changes.clone().note();
         changes.note();
-        heard.changed().await.unwrap();
-        assert!(!heard.has_changed().unwrap());
+        receiver.changed().await.unwrap();
+        assert!(!receiver.has_changed().unwrap());
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use crate::error::StoreError;
 use crate::hex;
-use crate::sql::{Row, Sql, Statement, Tx, words};
+use crate::sql::{Row, Sql, Statement, Tx, text_search};
 
 /// How many places may wait to be read; beyond that all are looked at.
 const MAX_UNREAD: usize = 4_096;
@@ -378,13 +378,13 @@ impl Memory {
         scope: &MemoryScope,
         limit: u32,
     ) -> Result<Vec<MemoryHit>, StoreError> {
-        let asked = words::words(question);
+        let asked = text_search::words(question);
         if asked.is_empty() {
             return Ok(Vec::new());
         }
-        for wanted in [words::MatchWords::All, words::MatchWords::Any] {
+        for wanted in [text_search::MatchWords::All, text_search::MatchWords::Any] {
             let owners = scope.owners();
-            let text = words::question(&asked, &owners, wanted);
+            let text = text_search::query(&asked, &owners, wanted);
             let rows = self.sql.all(select(text, scope, limit)).await?;
             if !rows.is_empty() {
                 return rows.iter().map(recalled).collect();
@@ -495,8 +495,8 @@ async fn put(tx: &mut Tx, piece: &Piece) -> Result<(), StoreError> {
     let id = id.ok_or_else(|| StoreError::corrupt("a piece of memory was not kept"))??;
     let words = Statement::new("INSERT INTO memory_words (rowid, who, words) VALUES ($1, $2, $3)")
         .bind(id)
-        .bind(words::owner(piece.agent.as_str()))
-        .bind(words::spread(&piece.text));
+        .bind(text_search::owner(piece.agent.as_str()))
+        .bind(text_search::spread(&piece.text));
     tx.run(words).await.map(drop)
 }
 

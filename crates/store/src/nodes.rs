@@ -1,4 +1,4 @@
-//! Nodes on record, the codes by which they come, and the news they tell.
+//! Registered nodes, their pairing codes, and events of their background processes.
 
 use manyhands_core::{NodeId, Timestamp, TokenId};
 use serde::Serialize;
@@ -8,60 +8,60 @@ use crate::error::StoreError;
 use crate::hex;
 use crate::sql::{Row, Sql, Statement};
 
-/// How long news are kept, so that the same one is not told twice.
+/// How long events are retained: a node that reconnects within this time may resend them.
 const NEWS_KEPT_MS: i64 = 24 * 3_600_000;
-/// How long it is kept who started a program that was never said to have ended.
+/// How long a start without an end is retained: it records who started the process, for events that come later.
 const STARTS_KEPT_MS: i64 = 31 * 24 * 3_600_000;
 
-/// What is known of a node.
+/// A registered node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeRecord {
     /// Its name.
     pub id: NodeId,
     /// Its own token, if it has one.
     pub token: Option<TokenId>,
-    /// The names it had before.
+    /// Former names.
     pub former: Vec<NodeId>,
-    /// Its system, as it said itself.
+    /// Its operating system, as it reported.
     pub platform: String,
-    /// Its version, as it said itself.
+    /// Its version, as it reported.
     pub version: String,
-    /// What the machine can do.
+    /// Capabilities of the machine.
     pub capabilities: Vec<String>,
     /// Its tools.
     pub tools: Vec<String>,
-    /// When it first connected.
+    /// First connection.
     pub first_seen: Timestamp,
-    /// When it last connected or went.
+    /// Last connect or disconnect.
     pub last_seen: Timestamp,
 }
 
-/// A piece of news about a program in the background of a node.
+/// An event of a background process on a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeNews {
     /// The node.
     pub node: NodeId,
-    /// This piece of news.
+    /// Id of the event; a repeated id is the same event.
     pub event_id: String,
-    /// The program.
+    /// The process.
     pub session_id: String,
-    /// What happened, in one word.
+    /// Kind of event.
     pub event: String,
-    /// Who started it, where that is known.
+    /// The caller that started the process, if known.
     pub caller: Option<String>,
-    /// On whose behalf.
+    /// The agent it was started for.
     pub agent: Option<String>,
-    /// In which conversation.
+    /// The session it was started in.
     pub session_key: Option<String>,
-    /// By which token.
+    /// The token it was started with.
     pub token: Option<String>,
-    /// The whole of it, as JSON.
+    /// The complete event, as JSON.
     pub payload: String,
-    /// When it came.
+    /// When it arrived.
     pub at: Timestamp,
 }
 
-/// The records of nodes.
+/// Records of nodes.
 #[derive(Debug, Clone)]
 pub struct Nodes {
     sql: Sql,
@@ -72,7 +72,7 @@ impl Nodes {
         Self { sql }
     }
 
-    /// Every node on record, by name.
+    /// All nodes, by name.
     pub async fn list(&self) -> Result<Vec<NodeRecord>, StoreError> {
         let select = Statement::new(
             "SELECT id, token, former, platform, version, capabilities, tools, first_seen, last_seen
@@ -81,7 +81,7 @@ impl Nodes {
         self.sql.all(select).await?.iter().map(record).collect()
     }
 
-    /// Keeps records, all of them or none, in place of those with the same names.
+    /// Inserts or replaces records in one transaction.
     pub async fn put(&self, nodes: &[NodeRecord]) -> Result<(), StoreError> {
         if nodes.is_empty() {
             return Ok(());
@@ -93,7 +93,7 @@ impl Nodes {
         tx.commit().await
     }
 
-    /// Keeps a record under a new name, and nothing under the old.
+    /// Stores a record under a new name and removes the old one, in one transaction.
     pub async fn rename(&self, old: &NodeId, node: &NodeRecord) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
         tx.run(delete(old)).await?;
@@ -101,12 +101,12 @@ impl Nodes {
         tx.commit().await
     }
 
-    /// Forgets a node; whether there was one.
+    /// Removes a node; whether there was one.
     pub async fn remove(&self, id: &NodeId) -> Result<bool, StoreError> {
         Ok(self.sql.run(delete(id)).await? > 0)
     }
 
-    /// Keeps a code that makes its bearer the node `id`, once, before `expires`.
+    /// Stores a code that registers its bearer as the node `id`, once, before `expires`.
     pub async fn add_code(
         &self,
         code: &str,
@@ -124,7 +124,7 @@ impl Nodes {
         self.sql.run(insert).await.map(drop)
     }
 
-    /// Uses a code up: the node it stands for, if it was still good.
+    /// Uses up a code; returns its node if the code was valid.
     pub async fn take_code(
         &self,
         code: &str,
@@ -151,8 +151,7 @@ impl Nodes {
         row.map(|row| row.parsed("node")).transpose()
     }
 
-    /// Keeps a piece of news; `false` when it was told before. Who started the program is
-    /// taken from earlier news of it where this one does not say.
+    /// Stores an event; false if it is known. Fills in who started the process from earlier events if this one lacks it.
     pub async fn tell(&self, news: &mut NodeNews) -> Result<bool, StoreError> {
         let mut tx = self.sql.begin().await?;
         if news.caller.is_none() {
@@ -190,7 +189,7 @@ impl Nodes {
         Ok(new)
     }
 
-    /// The newest news, newest first.
+    /// The latest events, latest first.
     pub async fn news(&self, limit: u32) -> Result<Vec<NodeNews>, StoreError> {
         let select = Statement::new(
             "SELECT node, event_id, session_id, event, caller, agent, payload, at, session_key, token
@@ -201,7 +200,7 @@ impl Nodes {
         rows.iter().map(news).collect()
     }
 
-    /// Forgets what nobody needs any more.
+    /// Removes expired codes and old events.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), StoreError> {
         let codes = Statement::new("DELETE FROM node_code WHERE expires < $1")
             .bind(now.0.saturating_sub(NEWS_KEPT_MS));
@@ -215,7 +214,7 @@ impl Nodes {
     }
 }
 
-/// A code is a secret of many bits, so a plain hash hides it.
+/// A code has enough random bits that an unsalted hash cannot be reversed.
 fn hash(code: &str) -> String {
     hex::encode(&Sha256::digest(code.as_bytes()))
 }

@@ -6,7 +6,7 @@
 
 mod error;
 #[cfg(test)]
-mod hostile;
+mod hostile_tests;
 mod meta;
 mod part;
 mod pending;

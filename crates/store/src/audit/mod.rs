@@ -7,8 +7,6 @@
 
 mod chain;
 mod checkpoint;
-#[cfg(test)]
-mod claims;
 mod counts;
 mod entry;
 mod head;
@@ -17,7 +15,9 @@ mod retention;
 #[cfg(test)]
 mod retention_tests;
 #[cfg(test)]
-mod tampering;
+mod tampering_tests;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod writer;
 

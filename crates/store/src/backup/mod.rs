@@ -5,11 +5,11 @@
 //! checksum comes last, so a backup that was cut short cannot pass for whole.
 
 #[cfg(test)]
-mod claims;
-#[cfg(test)]
-mod hostile;
+mod hostile_tests;
 mod manifest;
 mod restore;
+#[cfg(test)]
+mod tests;
 mod unpack;
 
 use std::fs::{File, Permissions};

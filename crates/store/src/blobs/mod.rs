@@ -1,15 +1,15 @@
 //! Blobs: bytes under a path, behind `object_store`'s trait, so that a folder and S3
 //! are the same to everybody above.
 
-#[cfg(test)]
-mod claims;
 mod disk;
+#[cfg(test)]
+mod disk_tests;
 mod listing;
 mod metered;
 #[cfg(test)]
 mod metered_tests;
 #[cfg(test)]
-mod planted;
+mod planted_tests;
 mod trees;
 mod upload;
 

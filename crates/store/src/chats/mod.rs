@@ -1,4 +1,7 @@
-//! Chats: what was heard, what is to be said, who is owed an answer, and who writes.
+//! Chats: the inbox, the outbox, replies that are still due, and senders.
+//!
+//! Incoming messages are on disk before they are acknowledged and outgoing ones before they are sent, so that a crash
+//! at any moment neither loses a message nor sends one twice without showing it.
 
 mod inbox;
 mod outbox;
@@ -20,7 +23,7 @@ use crate::changes::Changes;
 use crate::sql::Sql;
 use inbox::InboxWriter;
 
-/// The records of chats.
+/// Records of chats. Cheap to clone.
 #[derive(Clone)]
 pub struct Chats {
     sql: Sql,
@@ -47,13 +50,12 @@ impl Chats {
         }
     }
 
-    /// Tells when somebody asks to be known or is decided about, when something does not arrive or
-    /// cannot be worked on, and what else is noted there.
+    /// Notifies of pairing requests and decisions, and of messages that could not be delivered or processed.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// Tells of a change if there was one.
+    /// Notifies if rows were changed; returns whether there were any.
     fn changed(&self, rows: u64) -> bool {
         if rows > 0 {
             self.changes.note();

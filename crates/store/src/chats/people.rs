@@ -1,4 +1,4 @@
-//! Who writes, and where.
+//! Senders, chats and notes of accounts.
 
 use manyhands_core::{ChatRef, PeerKind, Timestamp};
 use schemars::JsonSchema;
@@ -8,23 +8,23 @@ use super::Chats;
 use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
-/// The most people who may wait to be known.
+/// Maximum open pairing requests.
 const MAX_ASKING: i64 = 1_000;
 
-/// Whether the owner knows somebody.
+/// Whether a sender may message the agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SenderState {
-    /// They ask to be known.
+    /// Pairing requested.
     Asking,
-    /// They may speak.
+    /// Approved.
     Approved,
-    /// They may not.
+    /// Rejected.
     Rejected,
 }
 
 impl SenderState {
-    /// The word for it.
+    /// Its name in records and listings.
     pub fn word(self) -> &'static str {
         match self {
             Self::Asking => "asking",
@@ -43,47 +43,47 @@ impl std::str::FromStr for SenderState {
     }
 }
 
-/// Somebody who writes.
+/// A sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SenderRow {
     /// The platform.
     pub channel: String,
-    /// Who, as the platform names them.
+    /// The platform's id of the sender.
     pub id: String,
-    /// What they are called.
+    /// Display name.
     pub name: Option<String>,
-    /// Their handle.
+    /// Handle.
     pub handle: Option<String>,
-    /// Whether they may speak.
+    /// Whether they may message the agents.
     pub state: SenderState,
     /// Whether it is the owner.
     pub owner: bool,
-    /// What the owner is told to know them by.
+    /// The pairing code.
     pub code: Option<String>,
-    /// The beginning of what they said.
+    /// Beginning of their first message.
     pub said: Option<String>,
-    /// Where they wrote.
+    /// The chat of their first message.
     pub place: ChatRef,
-    /// When they first asked.
+    /// When pairing was requested.
     pub asked: Timestamp,
-    /// When it was decided.
+    /// When the owner decided.
     pub decided: Option<Timestamp>,
 }
 
-/// A chat in which something was said.
+/// A chat that had messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatRow {
     /// The platform.
     pub channel: String,
-    /// The account of ours.
+    /// Our account.
     pub account: String,
     /// The chat.
     pub chat: String,
-    /// What kind it is.
+    /// Its kind.
     pub kind: PeerKind,
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
-    /// When something was last said.
+    /// When the last message arrived.
     pub last: Timestamp,
 }
 
@@ -101,12 +101,12 @@ impl SenderRow {
             state: row
                 .text("state")?
                 .parse()
-                .map_err(|()| StoreError::corrupt("a sender in no state".to_owned()))?,
+                .map_err(|()| StoreError::corrupt("a sender has an unknown state".to_owned()))?,
             owner: row.int("owner")? != 0,
             code: row.text_or_null("code")?,
             said: row.text_or_null("said")?,
             place: serde_json::from_str(&place)
-                .map_err(|e| StoreError::corrupt(format!("where somebody wrote: {e}")))?,
+                .map_err(|e| StoreError::corrupt(format!("the chat of a sender: {e}")))?,
             asked: Timestamp(row.int("asked")?),
             decided: row.int_or_null("decided")?.map(Timestamp),
         })
@@ -114,7 +114,7 @@ impl SenderRow {
 }
 
 impl Chats {
-    /// Somebody who writes.
+    /// One sender.
     pub async fn sender(&self, channel: &str, id: &str) -> Result<Option<SenderRow>, StoreError> {
         let select = Statement::new(SENDER)
             .then_with(" WHERE channel = ", channel)
@@ -123,15 +123,14 @@ impl Chats {
         row.as_ref().map(SenderRow::read).transpose()
     }
 
-    /// Everybody who is known or asks to be.
+    /// All senders.
     pub async fn senders(&self) -> Result<Vec<SenderRow>, StoreError> {
         let select = Statement::new(SENDER).then(" ORDER BY asked DESC, channel, id LIMIT 10000");
         let rows = self.sql.all(select).await?;
         rows.iter().map(SenderRow::read).collect()
     }
 
-    /// Keeps that somebody asks to be known, unless they are there already or too many ask. Whether
-    /// they are new.
+    /// Records a pairing request, unless the sender is known or too many requests are open. Whether it is new.
     pub async fn ask_to_be_known(&self, sender: &SenderRow) -> Result<bool, StoreError> {
         let place = serde_json::to_string(&sender.place).map_err(|e| StoreError::Invalid {
             what: e.to_string(),
@@ -161,7 +160,7 @@ impl Chats {
         Ok(self.changed(new))
     }
 
-    /// Decides about somebody who asked or was decided about before; whether there was such a one.
+    /// Approves or rejects a sender, again if already decided; whether there was one.
     pub async fn decide_sender(
         &self,
         channel: &str,
@@ -180,7 +179,7 @@ impl Chats {
         Ok(self.changed(self.sql.run(update).await?))
     }
 
-    /// Forgets somebody; whether there was such a one.
+    /// Removes a sender; whether there was one.
     pub async fn forget_sender(&self, channel: &str, id: &str) -> Result<bool, StoreError> {
         let delete = Statement::new("DELETE FROM sender")
             .then_with(" WHERE channel = ", channel)
@@ -188,14 +187,14 @@ impl Chats {
         Ok(self.changed(self.sql.run(delete).await?))
     }
 
-    /// Forgets who asked before `before` and was not decided about.
+    /// Removes undecided pairing requests from before `before`.
     pub async fn sweep_senders(&self, before: Timestamp) -> Result<u64, StoreError> {
         let delete = Statement::new("DELETE FROM sender WHERE state = 'asking'")
             .then_with(" AND asked < ", before);
         self.sql.run(delete).await
     }
 
-    /// Notes that something was said in a chat.
+    /// Records a message in a chat.
     pub async fn note_chat(&self, place: &ChatRef, name: Option<&str>) -> Result<(), StoreError> {
         let put = Statement::new(
             "INSERT INTO channel_chat (channel, account, chat, kind, name, last) VALUES ($1, $2, $3, $4, $5, $6)
@@ -211,7 +210,7 @@ impl Chats {
         self.sql.run(put).await.map(drop)
     }
 
-    /// A chat in which something was said.
+    /// One chat.
     pub async fn chat(
         &self,
         channel: &str,
@@ -227,7 +226,7 @@ impl Chats {
         row.as_ref().map(chat_of).transpose()
     }
 
-    /// The chats in which something was said, the latest first.
+    /// Chats, the most recently used first.
     pub async fn chats(&self, limit: u32) -> Result<Vec<ChatRow>, StoreError> {
         let select =
             Statement::new("SELECT channel, account, chat, kind, name, last FROM channel_chat")
@@ -237,7 +236,7 @@ impl Chats {
         rows.iter().map(chat_of).collect()
     }
 
-    /// What an account noted.
+    /// A stored value of an account.
     pub async fn noted(
         &self,
         channel: &str,
@@ -252,7 +251,7 @@ impl Chats {
         row.map(|row| row.text("value")).transpose()
     }
 
-    /// Notes something for an account.
+    /// Stores a value for an account.
     pub async fn note(
         &self,
         channel: &str,

@@ -1,4 +1,6 @@
-//! Answers that chats are owed.
+//! Replies that chats still wait for.
+//!
+//! Recorded when a message starts a run, so that the reply reaches its chat even if the gateway restarts in between.
 
 use manyhands_core::{ChatRef, Timestamp};
 
@@ -7,20 +9,20 @@ use super::outbox::NewOutbound;
 use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
-/// An answer that a chat is owed: what the turn of a run says goes there.
+/// Where the reply of a run goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Promise {
-    /// The conversation.
+    /// The session.
     pub session_key: String,
     /// The run.
     pub run_id: String,
     /// The chat.
     pub place: ChatRef,
-    /// What the platform wants brought along with the answer.
+    /// A token of the platform that has to be sent with the reply.
     pub ticket: Option<String>,
-    /// The message of ours in which the answer can be seen coming.
+    /// Our message that shows the reply while it is written.
     pub draft: Option<String>,
-    /// Since when.
+    /// When it was recorded.
     pub created: Timestamp,
 }
 
@@ -33,7 +35,7 @@ impl Promise {
             session_key: row.text("session_key")?,
             run_id: row.text("run_id")?,
             place: serde_json::from_str(&place)
-                .map_err(|e| StoreError::corrupt(format!("a chat that is owed an answer: {e}")))?,
+                .map_err(|e| StoreError::corrupt(format!("the chat of a pending reply: {e}")))?,
             ticket: row.text_or_null("ticket")?,
             draft: row.text_or_null("draft")?,
             created: Timestamp(row.int("created")?),
@@ -42,7 +44,7 @@ impl Promise {
 }
 
 impl Chats {
-    /// Promises an answer. One that is promised already stays as it is.
+    /// Records a pending reply. A known one stays unchanged.
     pub async fn promise(&self, promise: &Promise) -> Result<(), StoreError> {
         let place = serde_json::to_string(&promise.place).map_err(|e| StoreError::Invalid {
             what: e.to_string(),
@@ -60,7 +62,7 @@ impl Chats {
         self.sql.run(insert).await.map(drop)
     }
 
-    /// What a run is to answer to.
+    /// Where the reply of a run goes, if it is still pending.
     pub async fn promised(
         &self,
         session_key: &str,
@@ -73,14 +75,14 @@ impl Chats {
         row.as_ref().map(Promise::read).transpose()
     }
 
-    /// All answers that are owed, the oldest first.
+    /// All pending replies, oldest first.
     pub async fn promises(&self) -> Result<Vec<Promise>, StoreError> {
         let select = Statement::new(COLUMNS).then(" ORDER BY created, session_key, run_id");
         let rows = self.sql.all(select).await?;
         rows.iter().map(Promise::read).collect()
     }
 
-    /// Notes in which message of ours the answer can be seen coming, if in any.
+    /// Records which of our messages shows the reply while it is written, if any.
     pub async fn drafted(
         &self,
         session_key: &str,
@@ -95,8 +97,7 @@ impl Chats {
         self.sql.run(update).await.map(drop)
     }
 
-    /// Keeps an answer in one step: what is to be said is on disk, and nothing is owed any more. One
-    /// that was kept before is kept once.
+    /// Queues the reply and removes the pending one, in one transaction. Repeating it queues nothing twice.
     pub async fn keep_promise(
         &self,
         session_key: &str,

@@ -8,8 +8,8 @@ mod foreign;
 mod migrations;
 mod sqlite;
 mod statement;
+pub(crate) mod text_search;
 mod tx;
-pub(crate) mod words;
 
 use std::path::Path;
 

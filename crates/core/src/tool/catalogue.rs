@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
-
 use serde_json::Value;
 
+use super::{Forwarder, Tool};
 use crate::effects::Effects;
 use crate::name::ToolName;
 use crate::spec::ToolSpec;
-use crate::tool::{Forwarder, Tool};
 
 /// Two tools would answer to one name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,7 @@
-//! The traits of tools.
+//! The traits of tools, and the catalogue of all tools. They are one module because a tool may look
+//! up others in the catalogue that holds it.
+
+mod catalogue;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,12 +14,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::call::CallContext;
-use crate::catalogue::Catalogue;
 use crate::chat_ref::ChatRef;
 use crate::effects::Effects;
 use crate::error::{ErrorCode, ToolError};
 use crate::outcome::Outcome;
 use crate::spec::ToolSpec;
+
+pub use catalogue::{Catalogue, CatalogueEntry, DuplicateTool};
 
 /// A tool as the catalogue holds it.
 #[async_trait]

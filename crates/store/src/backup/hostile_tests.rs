@@ -7,8 +7,8 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-use super::claims::{NOW, lived_in, restoring, saving};
 use super::manifest::{Hashing, MANIFEST, Manifest};
+use super::tests::{NOW, lived_in, restoring, saving};
 use super::{Backup, Overwrite, Restore, backup, restore};
 use crate::StoreError;
 use crate::testing::contents;

@@ -56,7 +56,7 @@ pub(crate) fn words(question: &str) -> Vec<String> {
 
 /// What the index is asked: words of these owners, or of anybody. Every word is in quotes and holds
 /// letters and digits only, so nothing in it is an operator.
-pub(crate) fn question(words: &[String], owners: &[String], wanted: MatchWords) -> String {
+pub(crate) fn query(words: &[String], owners: &[String], wanted: MatchWords) -> String {
     let between = match wanted {
         MatchWords::All => " AND ",
         MatchWords::Any => " OR ",
@@ -112,12 +112,12 @@ mod tests {
 
     #[test]
     fn a_question_is_quoted_words_in_their_column() {
-        let asked = question(&words("to blue"), &["a-b".to_owned()], MatchWords::All);
+        let asked = query(&words("to blue"), &["a-b".to_owned()], MatchWords::All);
         assert_eq!(
             asked,
             "who : (\"o612d62\") AND words : (\"to\" AND \"blue\"*)"
         );
-        let signs = question(&words("東京"), &[], MatchWords::Any);
+        let signs = query(&words("東京"), &[], MatchWords::Any);
         assert_eq!(signs, "words : (\"東  京\"*)");
     }
 }
