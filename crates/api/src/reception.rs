@@ -16,7 +16,7 @@ use axum::Extension;
 use axum::middleware::AddExtension;
 use axum_server::accept::Accept;
 use manyhands_gateway::Gateway;
-use manyhands_guard::{Seat, TrustedProxies};
+use manyhands_guard::{PendingConnection, TrustedProxies};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
@@ -37,15 +37,18 @@ impl Reception {
         Self(gateway.clone())
     }
 
-    fn attend(&self, stream: TcpStream) -> io::Result<(Attended<TcpStream>, Arc<Seat>)> {
+    fn attend(
+        &self,
+        stream: TcpStream,
+    ) -> io::Result<(Attended<TcpStream>, Arc<PendingConnection>)> {
         // Small frames such as chat deltas must not wait for Nagle's algorithm.
         stream.set_nodelay(true)?;
         let address = stream.peer_addr()?.ip();
         let settings = self.0.settings.current();
         // All clients of a proxy share its address, so a per-address limit would lock them out.
         let seat = match TrustedProxies::new(&settings.trusted_proxies).trusts(address) {
-            true => self.0.lobby.enter_shared(address),
-            false => self.0.lobby.enter(address),
+            true => self.0.lobby.add_shared(address),
+            false => self.0.lobby.add(address),
         };
         #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
         let evictions = self.0.lobby.evictions() as f64;
@@ -58,7 +61,7 @@ impl Reception {
 
 impl<S> Accept<TcpStream, S> for Reception {
     type Stream = Attended<TcpStream>;
-    type Service = AddExtension<S, Arc<Seat>>;
+    type Service = AddExtension<S, Arc<PendingConnection>>;
     type Future = Ready<io::Result<(Self::Stream, Self::Service)>>;
 
     fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
@@ -75,7 +78,7 @@ pub(crate) struct Attended<I> {
 }
 
 struct Bounds {
-    seat: Arc<Seat>,
+    seat: Arc<PendingConnection>,
     /// One each for reading and writing: a socket does both in separate tasks, and a future wakes
     /// only the task that polled it last.
     read: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -85,7 +88,7 @@ struct Bounds {
 }
 
 impl<I> Attended<I> {
-    fn new(io: I, seat: Arc<Seat>) -> Self {
+    fn new(io: I, seat: Arc<PendingConnection>) -> Self {
         let bounds = Bounds {
             read: Box::pin(seat.evicted()),
             write: Box::pin(seat.evicted()),
@@ -99,7 +102,11 @@ impl<I> Attended<I> {
     }
 
     fn bounds(&mut self) -> Option<&mut Bounds> {
-        if self.bounds.as_ref().is_some_and(|it| it.seat.is_admitted()) {
+        if self
+            .bounds
+            .as_ref()
+            .is_some_and(|it| it.seat.is_authenticated())
+        {
             self.bounds = None; // authenticated: no bounds from here on
         }
         self.bounds.as_mut()
@@ -109,7 +116,7 @@ impl<I> Attended<I> {
         let Some(bounds) = self.bounds() else {
             return Ok(());
         };
-        if bounds.seat.has_asked() {
+        if bounds.seat.has_request() {
             bounds.silent = None;
         }
         let silent = bounds.silent.as_mut();

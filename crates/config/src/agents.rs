@@ -90,7 +90,7 @@ pub enum ThinkingLevel {
 
 impl ThinkingLevel {
     /// Its name in settings and on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Minimal => "minimal",

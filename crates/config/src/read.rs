@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_programs_or_files_is_set_at_the_machine_only() {
+    fn keys_of_programs_and_files_can_only_be_set_in_the_file() {
         for (path, local) in [
             ("tools.bash.rewrite.binary", true),
             ("tools.bash.rewrite", true),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_to_nothing_names_the_nearest() {
+    fn an_unknown_path_gets_a_suggestion() {
         check_refused(
             "limits.request_byte",
             "unknown setting `limits.request_byte`; did you mean `limits.request_bytes`?",

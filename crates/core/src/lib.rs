@@ -27,7 +27,7 @@ mod tool;
 pub use authorize::{Decision, Question, RuleRef, Verdict};
 pub use call::{Answers, CallContext, CallRequest, Progress, Reach, Step, Witness};
 pub use caller::{Caller, Rights, Role};
-pub use chat_ref::{ChatLane, ChatRef, PeerKind, Where};
+pub use chat_ref::{ChatLane, ChatRef, ChatScope, PeerKind};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use contain::{Panicked, contained};
 pub use content::{ContentBlock, content_of};
@@ -47,5 +47,5 @@ pub use spec::{Audience, Exposure, Group, RunsOn, ToolSpec, Variant};
 pub use taint::Taint;
 pub use tool::{
     Catalogue, CatalogueEntry, DuplicateTool, Forward, Forwarder, Implied, Tool, Typed, TypedTool,
-    input_schema, output_schema, schema_of, schema_written,
+    input_schema, output_schema, schema_of, serialize_schema_of,
 };

@@ -47,6 +47,7 @@ exit 0
 pub async fn self_test(supervisor: &Supervisor) -> Result<SelfTest, SuperviseError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    // Unique per run: two checks at the same time must not see each other's files.
     let name = format!("manyhands-canary-{}-{number}", std::process::id());
     let canary = Removed(std::env::temp_dir().join(&name));
     let written = Removed(std::env::temp_dir().join(name + "-written"));
@@ -81,10 +82,11 @@ pub async fn self_test(supervisor: &Supervisor) -> Result<SelfTest, SuperviseErr
             .timeout(Duration::from_secs(10))
             .sandbox(sandbox);
         let finished = supervisor.run(program, CancellationToken::new()).await?;
-        let said = finished.stdout.text();
-        let words = ["READ", "WROTE", "SENT", "CHANGED"];
-        Ok::<_, SuperviseError>(words.map(|word| said.contains(word)))
+        let stdout = finished.stdout.text();
+        let markers = ["READ", "WROTE", "SENT", "CHANGED"];
+        Ok::<_, SuperviseError>(markers.map(|word| stdout.contains(word)))
     };
+    // Without the sandbox first: if these attempts fail too, their failure inside it proves nothing.
     let free = attempt(None).await?;
     let _ = std::fs::remove_file(&written.0);
     let sandbox = Sandbox::system_read_only().writing(&folder.0);

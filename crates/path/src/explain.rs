@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_parameter_says_what_was_meant() {
+    fn an_unknown_parameter_gets_a_suggestion() {
         check(
             json!({ "path": "a", "content": "", "Path": "b" }),
             &[("Path", "is not a parameter; did you mean path?")],

@@ -16,12 +16,12 @@ impl Default for Changes {
 
 impl Changes {
     /// Notifies all subscribers.
-    pub fn note(&self) {
+    pub fn notify(&self) {
         self.0.send_modify(|count| *count = count.wrapping_add(1));
     }
 
     /// Subscribes to changes from now on.
-    pub fn listen(&self) -> watch::Receiver<u64> {
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.0.subscribe()
     }
 }
@@ -31,12 +31,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn changes_in_a_row_are_told_as_one_and_none_is_told_before_it_happens() {
+    async fn consecutive_changes_are_one_notification_and_none_comes_early() {
         let changes = Changes::default();
-        let mut receiver = changes.listen();
+        let mut receiver = changes.subscribe();
         assert!(!receiver.has_changed().unwrap());
-        changes.clone().note();
-        changes.note();
+        changes.clone().notify();
+        changes.notify();
         receiver.changed().await.unwrap();
         assert!(!receiver.has_changed().unwrap());
     }

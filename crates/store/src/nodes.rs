@@ -9,9 +9,9 @@ use crate::hex;
 use crate::sql::{Row, Sql, Statement};
 
 /// How long events are retained: a node that reconnects within this time may resend them.
-const NEWS_KEPT_MS: i64 = 24 * 3_600_000;
+const EVENTS_RETAINED_MS: i64 = 24 * 3_600_000;
 /// How long a start without an end is retained: it records who started the process, for events that come later.
-const STARTS_KEPT_MS: i64 = 31 * 24 * 3_600_000;
+const STARTS_RETAINED_MS: i64 = 31 * 24 * 3_600_000;
 
 /// A registered node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct NodeRecord {
 
 /// An event of a background process on a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodeNews {
+pub struct NodeProcessEvent {
     /// The node.
     pub node: NodeId,
     /// Id of the event; a repeated id is the same event.
@@ -125,7 +125,7 @@ impl Nodes {
     }
 
     /// Uses up a code; returns its node if the code was valid.
-    pub async fn take_code(
+    pub async fn redeem_code(
         &self,
         code: &str,
         now: Timestamp,
@@ -152,7 +152,7 @@ impl Nodes {
     }
 
     /// Stores an event; false if it is known. Fills in who started the process from earlier events if this one lacks it.
-    pub async fn tell(&self, news: &mut NodeNews) -> Result<bool, StoreError> {
+    pub async fn record_event(&self, news: &mut NodeProcessEvent) -> Result<bool, StoreError> {
         let mut tx = self.sql.begin().await?;
         if news.caller.is_none() {
             let select = Statement::new(
@@ -190,7 +190,7 @@ impl Nodes {
     }
 
     /// The latest events, latest first.
-    pub async fn news(&self, limit: u32) -> Result<Vec<NodeNews>, StoreError> {
+    pub async fn events(&self, limit: u32) -> Result<Vec<NodeProcessEvent>, StoreError> {
         let select = Statement::new(
             "SELECT node, event_id, session_id, event, caller, agent, payload, at, session_key, token
              FROM node_news ORDER BY at DESC, event_id DESC",
@@ -203,13 +203,13 @@ impl Nodes {
     /// Removes expired codes and old events.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), StoreError> {
         let codes = Statement::new("DELETE FROM node_code WHERE expires < $1")
-            .bind(now.0.saturating_sub(NEWS_KEPT_MS));
+            .bind(now.0.saturating_sub(EVENTS_RETAINED_MS));
         self.sql.run(codes).await?;
         let news = Statement::new(
             "DELETE FROM node_news WHERE at < $1 AND (event <> 'started' OR at < $2)",
         )
-        .bind(now.0.saturating_sub(NEWS_KEPT_MS))
-        .bind(now.0.saturating_sub(STARTS_KEPT_MS));
+        .bind(now.0.saturating_sub(EVENTS_RETAINED_MS))
+        .bind(now.0.saturating_sub(STARTS_RETAINED_MS));
         self.sql.run(news).await.map(drop)
     }
 }
@@ -270,8 +270,8 @@ fn record(row: &Row) -> Result<NodeRecord, StoreError> {
     })
 }
 
-fn news(row: &Row) -> Result<NodeNews, StoreError> {
-    Ok(NodeNews {
+fn news(row: &Row) -> Result<NodeProcessEvent, StoreError> {
+    Ok(NodeProcessEvent {
         node: row.parsed("node")?,
         event_id: row.text("event_id")?,
         session_id: row.text("session_id")?,
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_record_comes_back_and_keeps_when_it_was_first_seen() {
+    async fn a_record_keeps_when_it_was_first_seen() {
         let home = TestHome::new();
         let store = home.open().await;
         let nodes = store.nodes();
@@ -336,25 +336,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_code_is_good_once_and_in_its_time() {
+    async fn a_code_is_valid_once_until_it_expires() {
         let home = TestHome::new();
         let store = home.open().await;
         let nodes = store.nodes();
         let (made, end) = (Timestamp(1_000), Timestamp(2_000));
         nodes.add_code("one", &id("a"), made, end).await.unwrap();
         nodes.add_code("late", &id("b"), made, end).await.unwrap();
-        assert_eq!(nodes.take_code("other", made).await.unwrap(), None);
-        assert_eq!(nodes.take_code("one", made).await.unwrap(), Some(id("a")));
-        assert_eq!(nodes.take_code("one", made).await.unwrap(), None);
-        assert_eq!(nodes.take_code("late", end).await.unwrap(), None);
+        assert_eq!(nodes.redeem_code("other", made).await.unwrap(), None);
+        assert_eq!(nodes.redeem_code("one", made).await.unwrap(), Some(id("a")));
+        assert_eq!(nodes.redeem_code("one", made).await.unwrap(), None);
+        assert_eq!(nodes.redeem_code("late", end).await.unwrap(), None);
     }
 
     #[tokio::test]
-    async fn news_count_once_and_remember_who_started_it() {
+    async fn process_events_are_stored_once_and_keep_who_started_the_process() {
         let home = TestHome::new();
         let store = home.open().await;
         let nodes = store.nodes();
-        let news = |event_id: &str, caller: Option<&str>, event: &str, at| NodeNews {
+        let news = |event_id: &str, caller: Option<&str>, event: &str, at| NodeProcessEvent {
             node: id("a"),
             event_id: event_id.to_owned(),
             session_id: "s".to_owned(),
@@ -368,16 +368,16 @@ mod tests {
         };
         let day = 24 * 3_600_000;
         let mut started = news("1", Some("owner:x"), "started", 0);
-        assert!(nodes.tell(&mut started).await.unwrap());
-        assert!(!nodes.tell(&mut started).await.unwrap());
+        assert!(nodes.record_event(&mut started).await.unwrap());
+        assert!(!nodes.record_event(&mut started).await.unwrap());
         nodes.sweep(Timestamp(2 * day)).await.unwrap();
         let mut finished = news("2", None, "finished", 2 * day);
-        assert!(nodes.tell(&mut finished).await.unwrap());
+        assert!(nodes.record_event(&mut finished).await.unwrap());
         assert_eq!(finished.caller.as_deref(), Some("owner:x"));
         assert_eq!(finished.agent.as_deref(), Some("main"));
         assert_eq!(finished.session_key.as_deref(), Some("agent:main:main"));
-        assert_eq!(nodes.news(1).await.unwrap(), [finished]);
+        assert_eq!(nodes.events(1).await.unwrap(), [finished]);
         nodes.sweep(Timestamp(40 * day)).await.unwrap();
-        assert_eq!(nodes.news(9).await.unwrap(), []);
+        assert_eq!(nodes.events(9).await.unwrap(), []);
     }
 }

@@ -20,9 +20,9 @@ pub struct Pin {
     /// Its name there.
     pub name: String,
     /// The approved definition; `None` if it was never approved.
-    pub taken: Option<PinnedDefinition>,
+    pub approved: Option<PinnedDefinition>,
     /// A newer definition that is not approved.
-    pub held: Option<PinnedDefinition>,
+    pub pending: Option<PinnedDefinition>,
     /// Whether the server listed it last time. A missing tool stays on record: if it comes back with another definition,
     /// that is a change.
     pub present: bool,
@@ -40,7 +40,7 @@ impl Pins {
     }
 
     /// The tools of a server, in its order.
-    pub async fn of(&self, server: &str) -> Result<Vec<Pin>, StoreError> {
+    pub async fn list(&self, server: &str) -> Result<Vec<Pin>, StoreError> {
         let select = Statement::new(
             "SELECT name, hash, definition, held_hash, held, place FROM server_tool
              WHERE server = $1 ORDER BY place, name",
@@ -57,14 +57,19 @@ impl Pins {
     }
 
     /// Replaces the records of a server in one transaction.
-    pub async fn put(&self, server: &str, pins: &[Pin], now: Timestamp) -> Result<(), StoreError> {
+    pub async fn replace(
+        &self,
+        server: &str,
+        pins: &[Pin],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
         tx.run(delete(server)).await?;
         for (place, pin) in pins.iter().enumerate() {
             let place = i64::try_from(place).unwrap_or(i64::MAX);
             // There is no column for `present`: position -1 stands for a tool that the server no longer lists.
             let place = if pin.present { place } else { -1 };
-            let (taken, held) = (pin.taken.clone(), pin.held.clone());
+            let (taken, held) = (pin.approved.clone(), pin.pending.clone());
             let insert = Statement::new(
                 "INSERT INTO server_tool
                      (server, name, hash, definition, held_hash, held, place, seen)
@@ -84,7 +89,7 @@ impl Pins {
     }
 
     /// Removes the records of a server; whether there were any.
-    pub async fn forget(&self, server: &str) -> Result<bool, StoreError> {
+    pub async fn remove(&self, server: &str) -> Result<bool, StoreError> {
         Ok(self.sql.run(delete(server)).await? > 0)
     }
 }
@@ -102,8 +107,8 @@ fn pin(row: &Row) -> Result<Pin, StoreError> {
     };
     Ok(Pin {
         name: row.text("name")?,
-        taken: pinned("hash", "definition")?,
-        held: pinned("held_hash", "held")?,
+        approved: pinned("hash", "definition")?,
+        pending: pinned("held_hash", "held")?,
         present: row.int("place")? >= 0,
     })
 }

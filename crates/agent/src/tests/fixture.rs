@@ -219,7 +219,7 @@ impl Invoke for Tools {
         if request.tool == "ask" {
             if let Some(witness) = &witness {
                 witness
-                    .waits(
+                    .approval_pending(
                         Ids::new(
                             Arc::new(ManualClock::at(Timestamp(1))),
                             Arc::new(SeededEntropy::new(1)),
@@ -231,7 +231,7 @@ impl Invoke for Tools {
             self.approved.notified().await;
         }
         if let Some(witness) = &witness {
-            witness.starts().await?;
+            witness.starting().await?;
         }
         self.calls.lock().unwrap().push(request.clone());
         if request.arguments["panics"] == true {
@@ -259,7 +259,8 @@ impl Invoke for Tools {
     }
 
     fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
+        let denied =
+            question.caller.rights.tools.is_empty() || !question.reach.contains(question.spec);
         let decision = [
             manyhands_core::Decision::Allow,
             manyhands_core::Decision::Deny,

@@ -112,7 +112,8 @@ impl Invoke for NoTools {
     }
 
     fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
+        let denied =
+            question.caller.rights.tools.is_empty() || !question.reach.contains(question.spec);
         let decision = [
             manyhands_core::Decision::Allow,
             manyhands_core::Decision::Deny,

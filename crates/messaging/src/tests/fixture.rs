@@ -132,7 +132,8 @@ impl Invoke for NoTools {
     }
 
     fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
+        let denied =
+            question.caller.rights.tools.is_empty() || !question.reach.contains(question.spec);
         let decision = [
             manyhands_core::Decision::Allow,
             manyhands_core::Decision::Deny,
@@ -325,9 +326,9 @@ impl Stage {
     /// Whether everything that was heard is worked on, answered, and the answers were tried.
     pub(super) async fn at_rest(&self) -> bool {
         let records = self.store.chats();
-        records.heads(&[], 1).await.unwrap().is_empty()
-            && records.promises().await.unwrap().is_empty()
-            && records.lost().await.unwrap().waiting == 0
+        records.next_inbound(&[], 1).await.unwrap().is_empty()
+            && records.pending_replies().await.unwrap().is_empty()
+            && records.undelivered().await.unwrap().waiting == 0
             && self.minds.busy_count() == 0
     }
 

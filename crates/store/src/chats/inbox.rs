@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
 /// Maximum events per transaction.
-const TOGETHER: usize = 512;
+const MAX_GROUP: usize = 512;
 
 /// An incoming event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum InboxState {
 }
 
 impl InboxState {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",
             Self::Done => "done",
@@ -61,7 +61,7 @@ impl std::str::FromStr for InboxState {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let all = [Self::New, Self::Done, Self::Ignored, Self::Failed];
-        all.into_iter().find(|one| one.word() == text).ok_or(())
+        all.into_iter().find(|one| one.as_str() == text).ok_or(())
     }
 }
 
@@ -140,7 +140,7 @@ struct PendingWrite {
 impl Chats {
     /// Stores events and returns how many are new, once they are on disk. Known ones stay unchanged. Concurrent
     /// callers share one transaction.
-    pub async fn hear(&self, events: Vec<NewInbound>) -> Result<usize, StoreError> {
+    pub async fn receive(&self, events: Vec<NewInbound>) -> Result<usize, StoreError> {
         let (kept, mut answer) = oneshot::channel();
         let waiting = PendingWrite { events, kept };
         self.queue().push_back(waiting);
@@ -180,7 +180,7 @@ impl Chats {
         while let Some(next) = queue.front() {
             count += next.events.len();
             // The first is taken whatever its size: it could never be written otherwise.
-            if !group.is_empty() && count > TOGETHER {
+            if !group.is_empty() && count > MAX_GROUP {
                 break;
             }
             group.extend(queue.pop_front());
@@ -238,7 +238,11 @@ impl Chats {
     }
 
     /// The first unprocessed event of each chat except those in `busy`; at most `limit`, oldest first.
-    pub async fn heads(&self, busy: &[String], limit: usize) -> Result<Vec<InboxRow>, StoreError> {
+    pub async fn next_inbound(
+        &self,
+        busy: &[String],
+        limit: usize,
+    ) -> Result<Vec<InboxRow>, StoreError> {
         let select = Statement::new(COLUMNS).then(
             " WHERE seq IN (SELECT MIN(seq) FROM inbox WHERE state = 'new' GROUP BY lane) ORDER BY seq",
         );
@@ -254,7 +258,7 @@ impl Chats {
     }
 
     /// The first unprocessed event of a chat.
-    pub async fn head(&self, lane: &str) -> Result<Option<InboxRow>, StoreError> {
+    pub async fn next_inbound_in(&self, lane: &str) -> Result<Option<InboxRow>, StoreError> {
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE state = 'new' AND lane = ", lane)
             .then(" ORDER BY seq LIMIT 1");
@@ -263,14 +267,14 @@ impl Chats {
     }
 
     /// One event.
-    pub async fn heard(&self, id: &str) -> Result<Option<InboxRow>, StoreError> {
+    pub async fn inbound(&self, id: &str) -> Result<Option<InboxRow>, StoreError> {
         let select = Statement::new(COLUMNS).then_with(" WHERE id = ", id);
         let row = self.sql.one(select).await?;
         row.as_ref().map(InboxRow::read).transpose()
     }
 
     /// Records the final state of an event.
-    pub async fn settle(
+    pub async fn finish_inbound(
         &self,
         id: &str,
         state: InboxState,
@@ -280,19 +284,19 @@ impl Chats {
             "UPDATE inbox SET state = $2, why = $3, ended = $4, attempts = attempts + 1 WHERE id = $1 AND state = 'new'",
         )
         .bind(id)
-        .bind(state.word())
+        .bind(state.as_str())
         .bind(why.map(str::to_owned))
         .bind(self.clock.now());
         self.sql.run(update).await?;
         if state == InboxState::Failed {
             // Only failures are shown to the owner; noting every message would wake the page for each.
-            self.changes.note();
+            self.changes.notify();
         }
         Ok(())
     }
 
     /// Records a failed attempt; returns the number of attempts.
-    pub async fn tried(&self, id: &str, why: &str) -> Result<i64, StoreError> {
+    pub async fn record_attempt(&self, id: &str, why: &str) -> Result<i64, StoreError> {
         let mut tx = self.sql.begin().await?;
         let update =
             Statement::new("UPDATE inbox SET attempts = attempts + 1, why = $2 WHERE id = $1")
@@ -309,7 +313,7 @@ impl Chats {
     }
 
     /// Failed events, latest first.
-    pub async fn failed(&self, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
+    pub async fn failed_inbound(&self, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
         let select = Statement::new(COLUMNS)
             .then(" WHERE state = 'failed' ORDER BY seq DESC")
             .then_with(" LIMIT ", i64::from(limit));
@@ -318,7 +322,7 @@ impl Chats {
     }
 
     /// Queues a failed event again; whether there was one.
-    pub async fn retry(&self, id: &str) -> Result<bool, StoreError> {
+    pub async fn retry_inbound(&self, id: &str) -> Result<bool, StoreError> {
         let update = Statement::new(
             "UPDATE inbox SET state = 'new', attempts = 0, ended = NULL WHERE id = $1 AND state = 'failed'",
         )

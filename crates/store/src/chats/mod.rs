@@ -5,15 +5,15 @@
 
 mod inbox;
 mod outbox;
-mod people;
-mod promises;
+mod pending_replies;
+mod senders;
 #[cfg(test)]
 mod tests;
 
 pub use inbox::{Backlog, InboxRow, InboxState, NewInbound};
-pub use outbox::{NewOutbound, OutboxCounts, OutboxKey, OutboxRow, OutboxState, SendEnd};
-pub use people::{ChatRow, SenderRow, SenderState};
-pub use promises::Promise;
+pub use outbox::{NewOutbound, OutboxCounts, OutboxKey, OutboxRow, OutboxState, SendResult};
+pub use pending_replies::PendingReply;
+pub use senders::{ChatRow, SenderRow, SenderState};
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl Chats {
     /// Notifies if rows were changed; returns whether there were any.
     fn changed(&self, rows: u64) -> bool {
         if rows > 0 {
-            self.changes.note();
+            self.changes.notify();
         }
         rows > 0
     }

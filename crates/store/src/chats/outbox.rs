@@ -108,7 +108,7 @@ pub enum OutboxState {
 
 impl OutboxState {
     /// Its name in records and listings.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Sending => "sending",
@@ -132,7 +132,7 @@ impl std::str::FromStr for OutboxState {
             Self::Unknown,
             Self::Dropped,
         ];
-        all.into_iter().find(|one| one.word() == text).ok_or(())
+        all.into_iter().find(|one| one.as_str() == text).ok_or(())
     }
 }
 
@@ -173,14 +173,14 @@ pub struct OutboxRow {
 
 /// Result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SendEnd {
+pub enum SendResult {
     /// It was sent.
     Sent {
         /// The platform's id of it.
         message: Option<String>,
     },
     /// It failed and will be retried.
-    Again {
+    Retry {
         /// Not before this.
         due: Timestamp,
         /// The error.
@@ -196,7 +196,7 @@ pub enum SendEnd {
         /// Why this is unknown.
         why: String,
         /// Whether to resend it.
-        again: bool,
+        resend: bool,
     },
 }
 
@@ -241,7 +241,7 @@ impl OutboxRow {
 
 impl Chats {
     /// Queues messages in this order and returns their ids. Those whose key is known stay unchanged.
-    pub async fn say(&self, all: &[NewOutbound]) -> Result<Vec<String>, StoreError> {
+    pub async fn send(&self, all: &[NewOutbound]) -> Result<Vec<String>, StoreError> {
         let mut tx = self.sql.begin().await?;
         let ids = self.put(&mut tx, all).await?;
         tx.commit().await?;
@@ -283,7 +283,7 @@ impl Chats {
 
     /// The next message of each chat of an account: due ones first, oldest first, so that chats waiting for a retry do
     /// not use up the limit.
-    pub async fn next_to_say(
+    pub async fn next_outbound(
         &self,
         channel: &str,
         account: &str,
@@ -303,7 +303,7 @@ impl Chats {
     }
 
     /// Whether messages are queued for a chat.
-    pub async fn is_waiting(&self, lane: &str) -> Result<bool, StoreError> {
+    pub async fn has_outbound(&self, lane: &str) -> Result<bool, StoreError> {
         let select = Statement::new("SELECT seq FROM outbox WHERE ")
             .then(OPEN)
             .then_with(" AND lane = ", lane)
@@ -313,7 +313,7 @@ impl Chats {
 
     /// Marks a message as being sent: from here on a crash leaves it unknown whether it arrived. False if it is no longer
     /// queued.
-    pub async fn sending(&self, id: &str) -> Result<bool, StoreError> {
+    pub async fn mark_sending(&self, id: &str) -> Result<bool, StoreError> {
         let update = Statement::new(
             "UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE id = $1 AND state = 'pending'",
         )
@@ -322,39 +322,39 @@ impl Chats {
     }
 
     /// Records the result of an attempt. A resent message is a new row, which takes the position of this one in its chat.
-    pub async fn sent(&self, id: &str, end: &SendEnd) -> Result<(), StoreError> {
+    pub async fn finish_attempt(&self, id: &str, end: &SendResult) -> Result<(), StoreError> {
         let now = self.clock.now();
         let update = match end {
-            SendEnd::Sent { message } => Statement::new(
+            SendResult::Sent { message } => Statement::new(
                 "UPDATE outbox SET state = 'sent', message = $2, why = NULL, ended = $3 WHERE id = $1 AND state = 'sending'",
             )
             .bind(id)
             .bind(message.clone())
             .bind(now),
-            SendEnd::Again { due, why } => Statement::new(
+            SendResult::Retry { due, why } => Statement::new(
                 "UPDATE outbox SET state = 'pending', due = $2, why = $3 WHERE id = $1 AND state = 'sending'",
             )
             .bind(id)
             .bind(*due)
             .bind(why.as_str()),
             // Also from `pending`: a message can fail before its attempt begins, for instance when its file is gone.
-            SendEnd::Failed { why } => ended("failed", id, why, now).then(" AND state IN ('pending', 'sending')"),
-            SendEnd::Unknown { why, .. } => ended("unknown", id, why, now).then(" AND state = 'sending'"),
+            SendResult::Failed { why } => ended("failed", id, why, now).then(" AND state IN ('pending', 'sending')"),
+            SendResult::Unknown { why, .. } => ended("unknown", id, why, now).then(" AND state = 'sending'"),
         };
         let mut tx = self.sql.begin().await?;
         tx.run(update).await?;
-        if let SendEnd::Unknown { again: true, .. } = end {
-            self.once_more(&mut tx, id).await?;
+        if let SendResult::Unknown { resend: true, .. } = end {
+            self.queue_copy(&mut tx, id).await?;
         }
         tx.commit().await?;
-        if let SendEnd::Failed { .. } | SendEnd::Unknown { .. } = end {
-            self.changes.note();
+        if let SendResult::Failed { .. } | SendResult::Unknown { .. } = end {
+            self.changes.notify();
         }
         Ok(())
     }
 
     /// Queues a copy in the position of the original, whose row moves out of the order.
-    async fn once_more(&self, tx: &mut Tx, id: &str) -> Result<(), StoreError> {
+    async fn queue_copy(&self, tx: &mut Tx, id: &str) -> Result<(), StoreError> {
         let select = Statement::new(COLUMNS).then_with(" WHERE id = ", id);
         let Some(row) = tx.one(select).await? else {
             return Ok(());
@@ -394,7 +394,7 @@ impl Chats {
     }
 
     /// Records that a sent message was not delivered after all; whether it was ours.
-    pub async fn bounced(
+    pub async fn mark_bounced(
         &self,
         channel: &str,
         account: &str,
@@ -412,7 +412,7 @@ impl Chats {
     }
 
     /// Messages that were being sent when the gateway last ended.
-    pub async fn was_sending(&self) -> Result<Vec<OutboxRow>, StoreError> {
+    pub async fn interrupted(&self) -> Result<Vec<OutboxRow>, StoreError> {
         let select = Statement::new(COLUMNS).then(" WHERE state = 'sending' ORDER BY seq");
         let rows = self.sql.all(select).await?;
         rows.iter().map(OutboxRow::read).collect()
@@ -426,7 +426,11 @@ impl Chats {
     }
 
     /// The first message of a chat whose key starts with `prefix`.
-    pub async fn said_as(&self, lane: &str, prefix: &str) -> Result<Option<OutboxRow>, StoreError> {
+    pub async fn outbound_by_key(
+        &self,
+        lane: &str,
+        prefix: &str,
+    ) -> Result<Option<OutboxRow>, StoreError> {
         // A range of the unique index: the last character is a separator, and its successor ends it.
         let mut end = prefix.to_owned();
         let last = end.pop().and_then(|last| char::from_u32(last as u32 + 1));
@@ -447,7 +451,7 @@ impl Chats {
         limit: u32,
     ) -> Result<Vec<OutboxRow>, StoreError> {
         let select = match state {
-            Some(state) => Statement::new(COLUMNS).then_with(" WHERE state = ", state.word()),
+            Some(state) => Statement::new(COLUMNS).then_with(" WHERE state = ", state.as_str()),
             None => Statement::new(COLUMNS)
                 .then(" WHERE state IN ('pending', 'sending', 'failed', 'unknown')"),
         };
@@ -459,7 +463,7 @@ impl Chats {
     }
 
     /// Counts undelivered messages.
-    pub async fn lost(&self) -> Result<OutboxCounts, StoreError> {
+    pub async fn undelivered(&self) -> Result<OutboxCounts, StoreError> {
         let select = Statement::new(
             // One partial index per half: a single query would scan every message ever sent.
             "SELECT 'waiting' AS state, COUNT(*) AS count FROM outbox WHERE state IN ('pending', 'sending')
@@ -491,7 +495,7 @@ impl Chats {
     }
 
     /// Drops an undelivered message; whether there was one.
-    pub async fn let_go(&self, id: &str) -> Result<bool, StoreError> {
+    pub async fn drop_outbound(&self, id: &str) -> Result<bool, StoreError> {
         let update = Statement::new(
             "UPDATE outbox SET state = 'dropped', ended = $2 WHERE id = $1 AND state IN ('pending', 'failed', 'unknown')",
         )

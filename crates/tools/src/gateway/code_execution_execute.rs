@@ -138,7 +138,7 @@ pub(super) struct Execute {
 impl Execute {
     pub(super) fn new(scripts: &Scripts) -> Self {
         // A script by itself only computes; its calls take the path like any other.
-        let mut spec = super::spec(NAME).effects(Effects::READS).waits();
+        let mut spec = super::spec(NAME).effects(Effects::READS).waits_for_turns();
         let mut schema = input_schema::<Params>();
         if let Some(Value::String(text)) =
             schema.as_object_mut().and_then(|o| o.remove("description"))
@@ -282,7 +282,7 @@ impl ScriptHost {
         request.agent = self.context.agent.clone();
         // Taint collected so far applies to this call, so a script cannot launder what it read.
         request.taint = self.taint();
-        request.place = self.context.place.clone();
+        request.chat = self.context.chat.clone();
         request.lineage = self.context.lineage.clone();
         request.connections = self.connections.clone();
         request.answers = self.context.answers.clone();
@@ -290,7 +290,7 @@ impl ScriptHost {
         // No waiting: the run ends with the approval id instead and can be repeated.
         request.approval_wait = Duration::ZERO;
         // Scripts receive whole results; only what they return is shortened.
-        request.whole = true;
+        request.full_result = true;
         // Before the call: the tool may be gone from the catalogue afterwards.
         let effects = self.effects(tool, &request.arguments);
         let outcome = self.path.invoke(request).await;
@@ -300,7 +300,8 @@ impl ScriptHost {
                 .as_ref()
                 .ok()
                 .and_then(|outcome| outcome.taint.clone());
-            let by_effects = || Taint::when(effects.brings_words(), format!("tool:{tool}"));
+            let by_effects =
+                || Taint::when(effects.may_return_untrusted_text(), format!("tool:{tool}"));
             let read = known.unwrap_or_else(by_effects);
             self.taint
                 .lock()
@@ -527,12 +528,12 @@ impl Host for ScriptHost {
             } => self.create(&filename, &content, file_type.as_deref()).await,
             HostRequest::ReadArtifact { identifier } => self.read(&identifier).await,
         };
-        done.map_err(|error| HostError::new(error.code.word(), error.text()))
+        done.map_err(|error| HostError::new(error.code.as_str(), error.text()))
     }
 
     fn on_log(&self, said: &LogLine) {
         let progress = &self.context.progress;
-        if progress.is_printing() {
+        if progress.has_output_listener() {
             progress.print(&format!("{}\n", line(said)));
         }
     }

@@ -34,7 +34,7 @@ impl TypedTool for DeleteFile {
     fn spec(&self) -> ToolSpec {
         super::spec("gsv__DeleteFile")
             .effects(Effects::WRITES)
-            .frees()
+            .frees_storage()
     }
 
     fn canonical(&self, arguments: Value) -> Value {

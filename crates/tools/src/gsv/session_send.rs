@@ -57,7 +57,7 @@ impl TypedTool for SessionSend {
         super::spec("gsv__SessionSend")
             .effects(Effects::SENDS.and(Effects::READS))
             .deadline(Duration::from_secs(150))
-            .waits()
+            .waits_for_turns()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -128,7 +128,7 @@ impl AcpHandler {
 }
 
 fn tell(context: &CallContext, told: &AtomicU64, message: String) {
-    context.progress.tell(Step {
+    context.progress.report(Step {
         done: told.fetch_add(1, Ordering::Relaxed) + 1,
         total: None,
         message: Some(message),
@@ -145,7 +145,7 @@ struct ApprovalNotice {
 
 #[async_trait]
 impl Witness for ApprovalNotice {
-    async fn waits(&self, approval: ApprovalId) {
+    async fn approval_pending(&self, approval: ApprovalId) {
         let message = format!(
             "{}; allow it with `manyhands approvals approve {approval}`",
             self.about
@@ -153,7 +153,7 @@ impl Witness for ApprovalNotice {
         tell(&self.context, &self.told, message);
     }
 
-    async fn starts(&self) -> Result<(), ToolError> {
+    async fn starting(&self) -> Result<(), ToolError> {
         Ok(())
     }
 }

@@ -164,7 +164,7 @@ impl TypedTool for Spawn {
             .runs_on(RunsOn::Gateway)
             .group(Group::Extra)
             .deadline(DEADLINE)
-            .waits()
+            .waits_for_turns()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -257,7 +257,7 @@ impl SubAgentTask<'_> {
     }
 
     fn tell(&self, message: String) {
-        self.context.progress.tell(Step {
+        self.context.progress.report(Step {
             done: self.told.fetch_add(1, Ordering::Relaxed) + 1,
             total: None,
             message: Some(message),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use manyhands_channels::FileKind;
-use manyhands_core::{CallContext, ChatRef, ErrorCode, Group, ToolError, ToolSpec, Where};
+use manyhands_core::{CallContext, ChatRef, ChatScope, ErrorCode, Group, ToolError, ToolSpec};
 use manyhands_host::artifacts::mime_by_name;
 use manyhands_host::machine::{Host, blocking, jail_failure};
 use manyhands_messaging::{Address, Chats, DeliveryReport, NewFile, WAIT};
@@ -55,7 +55,7 @@ pub(super) fn spec(name: &str) -> ToolSpec {
     use manyhands_core::Effects;
     super::spec(name)
         .group(Group::Channel)
-        .chats(Where::Only(&["telegram"]))
+        .chats(ChatScope::Only(&["telegram"]))
         .outside_chats(false)
         .effects(Effects::READS.and(Effects::SENDS).and(Effects::LEAVES))
 }
@@ -179,7 +179,7 @@ pub(super) async fn chat(
     context: &CallContext,
 ) -> Result<ChatRef, ToolError> {
     let here = context
-        .place
+        .chat
         .as_deref()
         .filter(|place| place.channel == "telegram");
     let named = named.map(|id| id.to_string());

@@ -148,7 +148,7 @@ pub async fn create(
     let made = store
         .create(new.kind, &new.name, &new.description, &new.grants)
         .await?;
-    let about = format!("{} {} {}", made.kind.word(), made.id, made.name);
+    let about = format!("{} {} {}", made.kind.as_str(), made.id, made.name);
     gateway
         .note(&owner.caller, "resource.create", &about)
         .await?;
@@ -183,7 +183,7 @@ pub async fn remove(
     let found = find(&gateway, &id).await?;
     gateway.store.collections().remove(found.id).await?;
     gateway.learn_secrets().await?;
-    let about = format!("{} {} {}", found.kind.word(), found.id, found.name);
+    let about = format!("{} {} {}", found.kind.as_str(), found.id, found.name);
     gateway
         .note(&owner.caller, "resource.remove", &about)
         .await?;
@@ -207,7 +207,7 @@ pub async fn grant(
         .collections()
         .grant(found.id, &agent, level)
         .await?;
-    let about = format!("{} {agent} {}", found.id, level.word());
+    let about = format!("{} {agent} {}", found.id, level.as_str());
     gateway
         .note(&owner.caller, "resource.grant", &about)
         .await?;
@@ -328,7 +328,7 @@ async fn vault(gateway: &Gateway, text: &str) -> Result<CollectionRecord, Refusa
     match found.kind {
         CollectionKind::Vault => Ok(found),
         other => {
-            let message = format!("{:?} is a {}, not a vault", found.name, other.word());
+            let message = format!("{:?} is a {}, not a vault", found.name, other.as_str());
             Err(Refusal(ToolError::parameter("id", message)))
         }
     }

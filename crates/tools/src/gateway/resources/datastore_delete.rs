@@ -39,7 +39,7 @@ impl TypedTool for DatastoreDelete {
     fn spec(&self) -> ToolSpec {
         super::spec("datastore_delete")
             .effects(Effects::WRITES)
-            .frees()
+            .frees_storage()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -53,7 +53,7 @@ impl TypedTool for DatastoreDelete {
             (None, Some(filter)) => {
                 let filter = Filter::parse(&filter);
                 let filter = filter.map_err(|e| ToolError::parameter("filter", e.to_string()))?;
-                self.0.store.remove_passing(found.id, &filter).await
+                self.0.store.remove_matching(found.id, &filter).await
             }
             _ => return Err(ToolError::parameter("ids", "give either ids or filter")),
         };

@@ -38,7 +38,7 @@ impl TypedTool for FilestoreDelete {
     fn spec(&self) -> ToolSpec {
         super::spec("filestore_delete")
             .effects(Effects::WRITES)
-            .frees()
+            .frees_storage()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -38,7 +38,7 @@ impl TypedTool for KnowledgeRemove {
     fn spec(&self) -> ToolSpec {
         super::spec("knowledge_remove")
             .effects(Effects::WRITES)
-            .frees()
+            .frees_storage()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -37,7 +37,7 @@ impl TypedTool for ResourceDelete {
     fn spec(&self) -> ToolSpec {
         super::spec("resource_delete")
             .effects(Effects::WRITES)
-            .frees()
+            .frees_storage()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

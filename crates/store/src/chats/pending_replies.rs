@@ -11,13 +11,13 @@ use crate::sql::{Row, Statement};
 
 /// Where the reply of a run goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Promise {
+pub struct PendingReply {
     /// The session.
     pub session_key: String,
     /// The run.
     pub run_id: String,
     /// The chat.
-    pub place: ChatRef,
+    pub chat: ChatRef,
     /// A token of the platform that has to be sent with the reply.
     pub ticket: Option<String>,
     /// Our message that shows the reply while it is written.
@@ -28,13 +28,13 @@ pub struct Promise {
 
 const COLUMNS: &str = "SELECT session_key, run_id, place, ticket, draft, created FROM promise";
 
-impl Promise {
+impl PendingReply {
     fn read(row: &Row) -> Result<Self, StoreError> {
         let place = row.text("place")?;
         Ok(Self {
             session_key: row.text("session_key")?,
             run_id: row.text("run_id")?,
-            place: serde_json::from_str(&place)
+            chat: serde_json::from_str(&place)
                 .map_err(|e| StoreError::corrupt(format!("the chat of a pending reply: {e}")))?,
             ticket: row.text_or_null("ticket")?,
             draft: row.text_or_null("draft")?,
@@ -45,8 +45,8 @@ impl Promise {
 
 impl Chats {
     /// Records a pending reply. A known one stays unchanged.
-    pub async fn promise(&self, promise: &Promise) -> Result<(), StoreError> {
-        let place = serde_json::to_string(&promise.place).map_err(|e| StoreError::Invalid {
+    pub async fn add_pending_reply(&self, promise: &PendingReply) -> Result<(), StoreError> {
+        let place = serde_json::to_string(&promise.chat).map_err(|e| StoreError::Invalid {
             what: e.to_string(),
         })?;
         let insert = Statement::new(
@@ -63,27 +63,27 @@ impl Chats {
     }
 
     /// Where the reply of a run goes, if it is still pending.
-    pub async fn promised(
+    pub async fn pending_reply(
         &self,
         session_key: &str,
         run_id: &str,
-    ) -> Result<Option<Promise>, StoreError> {
+    ) -> Result<Option<PendingReply>, StoreError> {
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE session_key = ", session_key)
             .then_with(" AND run_id = ", run_id);
         let row = self.sql.one(select).await?;
-        row.as_ref().map(Promise::read).transpose()
+        row.as_ref().map(PendingReply::read).transpose()
     }
 
     /// All pending replies, oldest first.
-    pub async fn promises(&self) -> Result<Vec<Promise>, StoreError> {
+    pub async fn pending_replies(&self) -> Result<Vec<PendingReply>, StoreError> {
         let select = Statement::new(COLUMNS).then(" ORDER BY created, session_key, run_id");
         let rows = self.sql.all(select).await?;
-        rows.iter().map(Promise::read).collect()
+        rows.iter().map(PendingReply::read).collect()
     }
 
     /// Records which of our messages shows the reply while it is written, if any.
-    pub async fn drafted(
+    pub async fn set_draft(
         &self,
         session_key: &str,
         run_id: &str,
@@ -98,7 +98,7 @@ impl Chats {
     }
 
     /// Queues the reply and removes the pending one, in one transaction. Repeating it queues nothing twice.
-    pub async fn keep_promise(
+    pub async fn send_reply(
         &self,
         session_key: &str,
         run_id: &str,

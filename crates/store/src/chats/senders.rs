@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
 /// Maximum open pairing requests.
-const MAX_ASKING: i64 = 1_000;
+const MAX_PAIRING_REQUESTS: i64 = 1_000;
 
 /// Whether a sender may message the agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub enum SenderState {
 
 impl SenderState {
     /// Its name in records and listings.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Asking => "asking",
             Self::Approved => "approved",
@@ -39,7 +39,7 @@ impl std::str::FromStr for SenderState {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let all = [Self::Asking, Self::Approved, Self::Rejected];
-        all.into_iter().find(|one| one.word() == text).ok_or(())
+        all.into_iter().find(|one| one.as_str() == text).ok_or(())
     }
 }
 
@@ -61,11 +61,11 @@ pub struct SenderRow {
     /// The pairing code.
     pub code: Option<String>,
     /// Beginning of their first message.
-    pub said: Option<String>,
+    pub first_message: Option<String>,
     /// The chat of their first message.
-    pub place: ChatRef,
+    pub chat: ChatRef,
     /// When pairing was requested.
-    pub asked: Timestamp,
+    pub requested: Timestamp,
     /// When the owner decided.
     pub decided: Option<Timestamp>,
 }
@@ -104,10 +104,10 @@ impl SenderRow {
                 .map_err(|()| StoreError::corrupt("a sender has an unknown state".to_owned()))?,
             owner: row.int("owner")? != 0,
             code: row.text_or_null("code")?,
-            said: row.text_or_null("said")?,
-            place: serde_json::from_str(&place)
+            first_message: row.text_or_null("said")?,
+            chat: serde_json::from_str(&place)
                 .map_err(|e| StoreError::corrupt(format!("the chat of a sender: {e}")))?,
-            asked: Timestamp(row.int("asked")?),
+            requested: Timestamp(row.int("asked")?),
             decided: row.int_or_null("decided")?.map(Timestamp),
         })
     }
@@ -131,14 +131,14 @@ impl Chats {
     }
 
     /// Records a pairing request, unless the sender is known or too many requests are open. Whether it is new.
-    pub async fn ask_to_be_known(&self, sender: &SenderRow) -> Result<bool, StoreError> {
-        let place = serde_json::to_string(&sender.place).map_err(|e| StoreError::Invalid {
+    pub async fn request_pairing(&self, sender: &SenderRow) -> Result<bool, StoreError> {
+        let place = serde_json::to_string(&sender.chat).map_err(|e| StoreError::Invalid {
             what: e.to_string(),
         })?;
         let mut tx = self.sql.begin().await?;
         let count = Statement::new("SELECT COUNT(*) AS count FROM sender WHERE state = 'asking'");
         let count = tx.one(count).await?.map_or(Ok(0), |row| row.int("count"))?;
-        if count >= MAX_ASKING {
+        if count >= MAX_PAIRING_REQUESTS {
             tx.abandon().await;
             return Ok(false);
         }
@@ -150,11 +150,11 @@ impl Chats {
         .bind(sender.id.as_str())
         .bind(sender.name.clone())
         .bind(sender.handle.clone())
-        .bind(sender.state.word())
+        .bind(sender.state.as_str())
         .bind(sender.code.clone())
-        .bind(sender.said.clone())
+        .bind(sender.first_message.clone())
         .bind(place)
-        .bind(sender.asked);
+        .bind(sender.requested);
         let new = tx.run(insert).await?;
         tx.commit().await?;
         Ok(self.changed(new))
@@ -173,14 +173,14 @@ impl Chats {
         )
         .bind(channel)
         .bind(id)
-        .bind(state.word())
+        .bind(state.as_str())
         .bind(i64::from(owner))
         .bind(self.clock.now());
         Ok(self.changed(self.sql.run(update).await?))
     }
 
     /// Removes a sender; whether there was one.
-    pub async fn forget_sender(&self, channel: &str, id: &str) -> Result<bool, StoreError> {
+    pub async fn remove_sender(&self, channel: &str, id: &str) -> Result<bool, StoreError> {
         let delete = Statement::new("DELETE FROM sender")
             .then_with(" WHERE channel = ", channel)
             .then_with(" AND id = ", id);
@@ -195,7 +195,7 @@ impl Chats {
     }
 
     /// Records a message in a chat.
-    pub async fn note_chat(&self, place: &ChatRef, name: Option<&str>) -> Result<(), StoreError> {
+    pub async fn record_chat(&self, place: &ChatRef, name: Option<&str>) -> Result<(), StoreError> {
         let put = Statement::new(
             "INSERT INTO channel_chat (channel, account, chat, kind, name, last) VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (channel, account, chat) DO UPDATE SET kind = excluded.kind,
@@ -204,7 +204,7 @@ impl Chats {
         .bind(place.channel.as_str())
         .bind(place.account.as_str())
         .bind(place.chat.as_str())
-        .bind(place.kind.word())
+        .bind(place.kind.as_str())
         .bind(name.map(str::to_owned))
         .bind(self.clock.now());
         self.sql.run(put).await.map(drop)
@@ -237,7 +237,7 @@ impl Chats {
     }
 
     /// A stored value of an account.
-    pub async fn noted(
+    pub async fn account_value(
         &self,
         channel: &str,
         account: &str,
@@ -252,7 +252,7 @@ impl Chats {
     }
 
     /// Stores a value for an account.
-    pub async fn note(
+    pub async fn set_account_value(
         &self,
         channel: &str,
         account: &str,
