@@ -13,34 +13,34 @@ const LONGEST: usize = 800;
 /// The most packages in the lock file.
 const PACKAGES: usize = 600;
 
-/// What one `Cargo.toml` says that the rules are about.
+/// The parts of a `Cargo.toml` that the rules are about.
 #[derive(Debug, PartialEq)]
 struct Manifest {
     name: String,
     layer: Option<i64>,
     room: Option<String>,
-    /// What it holds, and what never belongs there.
+    /// Its contents, and what never belongs there.
     holds: Option<String>,
     never: Option<String>,
     /// Our own crates that it uses: in code, in tests and in its build script.
     uses: Vec<String>,
     /// Those in `[dependencies]`, which the graph shows.
-    runs_with: Vec<String>,
+    dependencies: Vec<String>,
 }
 
 impl Manifest {
     fn of(text: &str) -> Self {
         let table: Table = text.parse().expect("a manifest is TOML");
         let package = table["package"].as_table().expect("a package");
-        let house = package
+        let metadata = package
             .get("metadata")
             .and_then(|metadata| metadata.get("manyhands"));
-        let said = |key: &str| house.and_then(|house| house.get(key));
-        let (mut uses, mut runs_with) = (Vec::new(), Vec::new());
+        let setting = |key: &str| metadata.and_then(|metadata| metadata.get(key));
+        let (mut uses, mut dependencies) = (Vec::new(), Vec::new());
         for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
             collect(&table, section, &mut uses);
         }
-        collect(&table, "dependencies", &mut runs_with);
+        collect(&table, "dependencies", &mut dependencies);
         let targets = table.get("target").and_then(Value::as_table);
         for target in targets.into_iter().flat_map(Table::values) {
             let target = target.as_table().expect("a target");
@@ -50,15 +50,15 @@ impl Manifest {
         }
         Self {
             name: package["name"].as_str().expect("a name").to_owned(),
-            layer: said("layer").and_then(Value::as_integer),
-            room: said("room").and_then(Value::as_str).map(str::to_owned),
+            layer: setting("layer").and_then(Value::as_integer),
+            room: setting("room").and_then(Value::as_str).map(str::to_owned),
             holds: package
                 .get("description")
                 .and_then(Value::as_str)
                 .map(str::to_owned),
-            never: said("never").and_then(Value::as_str).map(str::to_owned),
+            never: setting("never").and_then(Value::as_str).map(str::to_owned),
             uses,
-            runs_with,
+            dependencies,
         }
     }
 }
@@ -74,7 +74,7 @@ fn collect(table: &Table, section: &str, uses: &mut Vec<String>) {
     }
 }
 
-/// Every breach of the layers, in words.
+/// Describes every breach of the layers.
 fn breaches(manifests: &[Manifest]) -> Vec<String> {
     let layers: BTreeMap<&str, i64> = manifests
         .iter()
@@ -178,11 +178,11 @@ fn no_source_file_is_over_800_lines() {
     assert_eq!(too_long(files, LONGEST), Vec::<String>::new());
 }
 
-/// What decides whether a caller has a right, in code that runs.
+/// Code that checks the rights of a caller.
 const CHECKS: [&str; 3] = [".permit(spec", ".rights.tools", ".rights.agents"];
 
-/// Where rights may be looked at: where they are decided, where they are made from records, and where a
-/// server is asked for before its tools are.
+/// Files that may check rights: where they are decided, where they are created from records, and where access to a server is
+/// checked before that to its tools.
 const CHECKING: [&str; 3] = [
     "path/src/authorize.rs",
     "gateway/src/auth.rs",
@@ -220,12 +220,8 @@ fn rights_are_checked_in_one_place() {
 const LARGEST: usize = 18_000;
 
 /// Module cycles that still exist, by crate. The test fails when an entry is no longer needed.
-const KNOWN_CYCLES: [(&str, &[&str]); 11] = [
+const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     ("acp", &["client", "terminals", "transcript"]),
-    ("config", &["agents", "settings"]),
-    ("config", &["mask", "read"]),
-    ("core", &["authorize", "call", "catalogue", "tool"]),
-    ("guard", &["sandbox", "supervisor"]),
     ("llm", &["budget", "error", "reply"]),
     (
         "llm",
@@ -234,8 +230,6 @@ const KNOWN_CYCLES: [(&str, &[&str]); 11] = [
         ],
     ),
     ("node", &["calls", "run", "serve", "transfer", "watches"]),
-    ("path", &["explain", "validate"]),
-    ("store", &["audit", "store", "testing"]),
     ("upstream", &["connection", "greet", "listen"]),
 ];
 
@@ -360,8 +354,8 @@ fn own_paths(module: &[String], source: &str) -> Vec<Vec<String>> {
         .unwrap_or(code.len());
     let code = code[..end].join("\n");
     let mut found = Vec::new();
-    for word in ["crate::", "super::"] {
-        for (at, _) in code.match_indices(word) {
+    for keyword in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(keyword) {
             let before = code[..at].chars().next_back();
             if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
                 continue;
@@ -376,8 +370,8 @@ fn own_paths(module: &[String], source: &str) -> Vec<Vec<String>> {
                     }
                 }
             }
-            let whole = |leaf: Vec<String>| base.iter().cloned().chain(leaf).collect();
-            found.extend(leaves(rest).into_iter().map(whole));
+            let absolute = |leaf: Vec<String>| base.iter().cloned().chain(leaf).collect();
+            found.extend(leaves(rest).into_iter().map(absolute));
         }
     }
     found
@@ -386,7 +380,7 @@ fn own_paths(module: &[String], source: &str) -> Vec<Vec<String>> {
 /// Which top-level module of a crate uses which. Items of the root itself belong to no module, because a parent and its
 /// children may use each other; what the root re-exports counts as the module that defines it.
 fn uses(files: &[(PathBuf, String)]) -> BTreeMap<String, BTreeSet<String>> {
-    let place = |path: &Path| -> Vec<String> {
+    let module = |path: &Path| -> Vec<String> {
         let path = path.with_extension("");
         let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
         let mut parts: Vec<String> = parts.collect();
@@ -397,7 +391,7 @@ fn uses(files: &[(PathBuf, String)]) -> BTreeMap<String, BTreeSet<String>> {
     };
     let is_root = |parts: &[String]| parts == ["lib"] || parts == ["main"];
     let product = files.iter().filter(|(path, _)| !is_test(path));
-    let product: Vec<_> = product.map(|(path, text)| (place(path), text)).collect();
+    let product: Vec<_> = product.map(|(path, text)| (module(path), text)).collect();
     let modules: BTreeSet<String> = product
         .iter()
         .filter(|(parts, _)| !is_root(parts))
@@ -558,7 +552,7 @@ fn a_tools_file_is_found_by_its_name() {
     assert_eq!(lost.collect::<Vec<_>>(), Vec::<&&str>::new());
 }
 
-/// Our crates as a table and as a graph of direct uses. A use that follows from another is left out of the graph.
+/// Our crates as a table and as a graph of their dependencies, without those that follow from others.
 fn crate_map(manifests: &[Manifest]) -> String {
     let short = |name: &str| name.trim_start_matches("manyhands-").to_owned();
     let mut manifests: Vec<&Manifest> = manifests
@@ -588,7 +582,7 @@ fn crate_map(manifests: &[Manifest]) -> String {
         .map(|one| {
             (
                 one.name.as_str(),
-                one.runs_with.iter().map(String::as_str).collect(),
+                one.dependencies.iter().map(String::as_str).collect(),
             )
         })
         .collect();
@@ -634,16 +628,16 @@ fn architecture_md_lists_the_crates() {
     let bare: Vec<&str> = bare.map(|m| m.name.as_str()).collect();
     assert!(bare.is_empty(), "add a package.description to {bare:?}");
     let file = top().join("ARCHITECTURE.md");
-    let there = fs::read_to_string(&file).expect("ARCHITECTURE.md");
-    let (before, rest) = there.split_once(begin).expect("where the crates begin");
+    let current = fs::read_to_string(&file).expect("ARCHITECTURE.md");
+    let (before, rest) = current.split_once(begin).expect("where the crates begin");
     let (_, after) = rest.split_once(end).expect("where the crates end");
-    let made = format!("{before}{begin}{}{end}{after}", crate_map(&manifests));
+    let expected = format!("{before}{begin}{}{end}{after}", crate_map(&manifests));
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&file, &made).expect("ARCHITECTURE.md");
+        fs::write(&file, &expected).expect("ARCHITECTURE.md");
     }
-    let there = fs::read_to_string(&file).unwrap_or_default();
+    let current = fs::read_to_string(&file).unwrap_or_default();
     assert!(
-        there == made,
+        current == expected,
         "ARCHITECTURE.md is out of date; renew it: UPDATE_DOCS=1 cargo test -p manyhands --test house"
     );
 }
@@ -666,7 +660,7 @@ fn assurance(promise: &Value, code: &str) -> String {
 }
 
 #[test]
-#[allow(clippy::disallowed_methods)] // whoever runs the test says that the document is to be renewed
+#[allow(clippy::disallowed_methods)] // UPDATE_DOCS comes from the environment
 fn every_security_promise_names_the_tests_that_prove_it() {
     let table = fs::read_to_string(top().join("docs/assurance.toml")).expect("docs/assurance.toml");
     let table: Table = table.parse().expect("TOML");
@@ -680,16 +674,16 @@ fn every_security_promise_names_the_tests_that_prove_it() {
         .collect();
     let rows = table["promise"].as_array().expect("promises");
     let rows: String = rows.iter().map(|row| assurance(row, &code)).collect();
-    let made = format!(
+    let expected = format!(
         "# Security promises and their proof\n\nGenerated from `docs/assurance.toml`. Every test named here runs in `make test`.\n\n| promise | tests | cases | positive control |\n| --- | --- | --- | --- |\n{rows}"
     );
     let file = top().join("docs/assurance.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&file, &made).expect("docs/assurance.md");
+        fs::write(&file, &expected).expect("docs/assurance.md");
     }
-    let there = fs::read_to_string(&file).unwrap_or_default();
+    let current = fs::read_to_string(&file).unwrap_or_default();
     assert_eq!(
-        there, made,
+        current, expected,
         "renew it: UPDATE_DOCS=1 cargo test -p manyhands --test house"
     );
 }

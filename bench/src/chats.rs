@@ -257,7 +257,7 @@ fn drained(runtime: &Runtime, binary: &Path) -> Result<(), Box<dyn Error>> {
     let rows = rows?;
     runtime.block_on(async {
         let store = open(home.path()).await?;
-        store.chats().say(&rows).await?;
+        store.chats().send(&rows).await?;
         store.close().await?;
         Ok::<(), Box<dyn Error>>(())
     })?;

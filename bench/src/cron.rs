@@ -76,7 +76,7 @@ fn job(number: usize, at: Timestamp) -> JobRecord {
         id: format!("job-{number:06}"),
         agent: AgentId::main(),
         kind: JobKind::Job,
-        maker: "owner".to_owned(),
+        creator: "owner".to_owned(),
         name: format!("job {number}"),
         description: None,
         enabled: true,

@@ -91,10 +91,14 @@ impl Library<'_> {
     async fn read_files(&self, tree: &AgentId) -> Result<(), StoreError> {
         // One indexer at a time: two would compare against the same old state and write pieces
         // twice.
-        let _reading = self.memory.reading().await;
+        let _reading = self.memory.lock_indexing().await;
         let home = format!("agents/{tree}/");
-        let known: BTreeMap<String, String> =
-            self.memory.read_under(&home).await?.into_iter().collect();
+        let known: BTreeMap<String, String> = self
+            .memory
+            .indexed_below(&home)
+            .await?
+            .into_iter()
+            .collect();
         let blobs = self.blobs.scoped(&Key::parse(&home).map_err(wrong)?)?;
         let there = files(&blobs, &home).await?;
         // Deleted files leave the index first, so that a search never finds text that is gone.
@@ -183,7 +187,7 @@ fn pieces(tree: &AgentId, path: &str, file: &ObjectMeta, text: &str) -> Vec<Piec
     let piece = |(seq, text): (i64, String)| Piece {
         agent: tree.clone(),
         source: PieceSource::File,
-        place: path.to_owned(),
+        location: path.to_owned(),
         session_id: None,
         turn: None,
         seq,

@@ -45,7 +45,7 @@ pub(crate) async fn write(
         .await;
     put.map_err(StoreError::from)?;
     // Only now: the memory index reads the archive as soon as it learns of it.
-    minds.sessions.memory().archived(&place);
+    minds.sessions.memory().add_archive(&place);
     Ok(place)
 }
 
@@ -64,6 +64,6 @@ pub(crate) async fn remove(minds: &MindsInner, folder: &str) -> Result<usize, St
         }
     }
     // Last: until then the folder stays on the list of folders to remove after a restart.
-    minds.sessions.removed(folder).await?;
+    minds.sessions.archive_removed(folder).await?;
     Ok(places.len())
 }

@@ -65,7 +65,7 @@ impl Minds {
 
     /// Whether a session has a turn with this run id.
     pub async fn has_run(&self, key: &SessionKey, run_id: &str) -> Result<bool, ToolError> {
-        let found = self.inner.sessions.run(key.as_str(), run_id).await;
+        let found = self.inner.sessions.turn_of_run(key.as_str(), run_id).await;
         found.map(|turn| turn.is_some()).map_err(ToolError::from)
     }
 

@@ -55,7 +55,7 @@ impl CallOutput {
                 taints: outcome
                     .taint
                     .clone()
-                    .unwrap_or_else(|| Taint::when(effects.brings_words(), source)),
+                    .unwrap_or_else(|| Taint::when(effects.may_return_untrusted_text(), source)),
                 plan: TaskPlan::given_by(tool, &outcome.value),
                 content: content(tool, outcome),
                 made: None,
@@ -116,11 +116,11 @@ fn error_taints(effects: Effects, code: ErrorCode) -> bool {
         | ErrorCode::Conflict
         | ErrorCode::StorageFull
         | ErrorCode::Unavailable
-        | ErrorCode::Internal => effects.comes_from_elsewhere(),
+        | ErrorCode::Internal => effects.returns_external_output(),
         ErrorCode::Failed
         | ErrorCode::TooLarge
         | ErrorCode::DeadlineExceeded
-        | ErrorCode::Cancelled => effects.brings_words(),
+        | ErrorCode::Cancelled => effects.may_return_untrusted_text(),
     }
 }
 

@@ -56,7 +56,7 @@ impl Minds {
     /// Removes archives of deleted sessions that a crash left behind; returns how many.
     pub async fn clear_gone(&self) -> Result<usize, ToolError> {
         let mut removed = 0;
-        for folder in self.inner.sessions.gone().await? {
+        for folder in self.inner.sessions.deleted_archives().await? {
             let archives = archive::remove(&self.inner, &folder).await;
             removed += archives?;
         }
@@ -79,7 +79,7 @@ impl ClosedSession {
         let (inner, key) = (&self.minds.inner, &self.key);
         let memory = inner.sessions.memory();
         // Keeps the indexer out: it could read messages now and add them after they are deleted.
-        let _reading = memory.reading().await;
+        let _reading = memory.lock_indexing().await;
         let deleted = {
             let _changing = inner.changing.lock().await;
             let deleted = inner.sessions.delete(key.as_str(), inner.now()).await;
@@ -106,7 +106,7 @@ impl ClosedSession {
             id: deleted.id,
             messages: deleted.messages,
             archives,
-            questions: deleted.questions,
+            questions: deleted.approvals,
         })
     }
 }

@@ -140,7 +140,7 @@ impl SessionKey {
             let thread = from
                 .thread
                 .map(|thread| format!(":thread:{}", part(thread)));
-            let (kind, thread) = (from.kind.word(), thread.unwrap_or_default());
+            let (kind, thread) = (from.kind.as_str(), thread.unwrap_or_default());
             return Self::of(agent, &format!("{channel}:{kind}:{id}{thread}"));
         }
         // The owner's own accounts always share the main session, whatever the scope says for others.

@@ -116,15 +116,15 @@ impl Minds {
         let found = memory.search(question, scope, limit).await?;
         Ok(MemoryResults {
             found: found.into_iter().map(|one| shown(one, question)).collect(),
-            complete: memory.is_whole(),
+            complete: memory.is_complete(),
         })
     }
 
     /// Indexes what was stored and archived since the last time.
     pub async fn remember(&self) -> Result<(), ToolError> {
         let memory = self.inner.sessions.memory();
-        let _reading = memory.reading().await;
-        let unread = memory.take_unread();
+        let _reading = memory.lock_indexing().await;
+        let unread = memory.take_pending();
         if unread.is_empty() {
             return Ok(());
         }
@@ -141,8 +141,8 @@ impl Minds {
         let inner = &self.inner;
         let memory = inner.sessions.memory();
         loop {
-            let reading = memory.reading().await;
-            let behind = memory.behind(None, SESSIONS).await?;
+            let reading = memory.lock_indexing().await;
+            let behind = memory.unindexed_sessions(None, SESSIONS).await?;
             if behind.is_empty() {
                 break;
             }
@@ -154,10 +154,10 @@ impl Minds {
             tokio::task::yield_now().await;
         }
         for key in inner.unread_archives(&memory).await? {
-            let _reading = memory.reading().await;
+            let _reading = memory.lock_indexing().await;
             inner.index_archive(&memory, &key).await?;
         }
-        memory.now_whole();
+        memory.mark_complete();
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl Minds {
 impl MindsInner {
     async fn index_unread(&self, memory: &Memory, unread: &PendingIndex) -> Result<(), StoreError> {
         for key in &unread.sessions {
-            for one in memory.behind(Some(key), 1).await? {
+            for one in memory.unindexed_sessions(Some(key), 1).await? {
                 self.index_session(memory, &one).await?;
             }
         }
@@ -186,7 +186,7 @@ impl MindsInner {
             return Ok(());
         }
         loop {
-            let behind = memory.behind(None, SESSIONS).await?;
+            let behind = memory.unindexed_sessions(None, SESSIONS).await?;
             if behind.is_empty() {
                 break;
             }
@@ -206,7 +206,7 @@ impl MindsInner {
         let mut archives = self.blobs.list(Some(&Path::from(ARCHIVES)));
         while let Some(archive) = archives.try_next().await? {
             let key = archive.location.to_string();
-            let read = memory.version(&key).await?;
+            let read = memory.indexed_version(&key).await?;
             if key.ends_with(".jsonl.gz") && read.as_deref() != Some(READ) {
                 unread.push(key);
             }
@@ -255,7 +255,7 @@ impl MindsInner {
     /// Indexes an archive. An unreadable one is logged and skipped for good.
     async fn index_archive(&self, memory: &Memory, key: &str) -> Result<(), StoreError> {
         let folder = key.rsplit_once('/').map_or(key, |(folder, _)| folder);
-        if self.sessions.is_gone(folder).await? {
+        if self.sessions.is_deleted_archive(folder).await? {
             return Ok(()); // its session was deleted, and the archive will be
         }
         let mark = IndexMark::blob(key, READ);
@@ -346,7 +346,7 @@ impl MessageSource<'_> {
         Some(Piece {
             agent: self.agent.clone(),
             source: PieceSource::Session,
-            place: self.key.to_owned(),
+            location: self.key.to_owned(),
             session_id: Some(self.id.to_owned()),
             turn,
             seq,
@@ -389,8 +389,8 @@ fn shown(recalled: StoredHit, question: &str) -> MemoryHit {
             (false, false) => "archive",
         },
         agent: piece.agent,
-        path: of_file.then(|| piece.place.clone()),
-        session_key: (!of_file).then_some(piece.place),
+        path: of_file.then(|| piece.location.clone()),
+        session_key: (!of_file).then_some(piece.location),
         place: piece.seq,
         role: (!of_file).then_some(piece.role),
         at: piece.at.rfc3339(),

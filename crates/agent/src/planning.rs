@@ -114,7 +114,7 @@ impl Minds {
             tools: &agent.tools,
             discover: &agent.discover,
             only: None,
-            place: context.place.as_deref(),
+            place: context.chat.as_deref(),
             session: context.lineage.last().map(String::as_str),
         };
         let tools = toolset(&self.inner.path.catalogue(), &shape);

@@ -93,7 +93,7 @@ impl MindsInner {
             };
             // `Unmoved` refuses the commit if a message was added since the archive was written.
             let acts = vec![
-                SessionChange::Unmoved(session.next_seq),
+                SessionChange::ExpectNextSeq(session.next_seq),
                 SessionChange::Session(Box::new(fresh)),
             ];
             let (key, old) = (session.key.clone(), session.id.clone());

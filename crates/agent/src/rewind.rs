@@ -64,8 +64,8 @@ impl Minds {
         self.remember().await?;
         // Refused if a message was added since the archive was written, so nothing is removed that is not archived.
         let acts = vec![
-            SessionChange::Unmoved(session.next_seq),
-            SessionChange::TakeBack(seq),
+            SessionChange::ExpectNextSeq(session.next_seq),
+            SessionChange::Truncate(seq),
         ];
         let (now, id) = (inner.now(), &session.id);
         let committed = inner.sessions.commit(key.as_str(), id, acts, now).await;

@@ -67,7 +67,7 @@ impl Minds {
         offset: u32,
     ) -> Result<(Vec<SessionRecord>, u64), ToolError> {
         let sessions = &self.inner.sessions;
-        let listed = sessions.list_under(rest, agent, limit, offset).await;
+        let listed = sessions.list_below(rest, agent, limit, offset).await;
         listed.map_err(ToolError::from)
     }
 

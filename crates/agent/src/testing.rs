@@ -146,7 +146,7 @@ impl Invoke for NoTools {
 
 /// Allows what the caller has any tools for and is not kept from.
 pub fn verdict(question: &Question<'_>) -> Verdict {
-    let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
+    let denied = question.caller.rights.tools.is_empty() || !question.reach.contains(question.spec);
     let decision = match denied {
         true => Decision::Deny,
         false => Decision::Allow,

@@ -56,7 +56,7 @@ pub fn toolset(catalogue: &Catalogue, scope: &ToolScope<'_>) -> Vec<ToolDef> {
         .specs()
         .filter(|spec| tool_access(spec, scope) == ToolAccess::Direct)
         .map(|spec| {
-            let (description, input_schema) = spec.shown_in(scope.place);
+            let (description, input_schema) = spec.presentation_in(scope.place);
             ToolDef {
                 name: spec.name.wire(),
                 description: description.to_owned(),
@@ -108,7 +108,7 @@ pub(crate) fn is_given(spec: &ToolSpec, scope: &ToolScope<'_>) -> bool {
     let brought = spec.audience.session.as_deref();
     let own = brought.is_some() && brought == scope.session;
     let given = own || fits(spec, scope.tools) || fits(spec, scope.discover);
-    let given = given && spec.chats.has(scope.place);
+    let given = given && spec.chats.includes(scope.place);
     given && scope.only.is_none_or(chosen)
 }
 

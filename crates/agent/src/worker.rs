@@ -33,7 +33,7 @@ impl Minds {
 
     /// Resumes every turn that a shutdown or a crash interrupted; returns the number of sessions.
     pub async fn resume(&self) -> Result<usize, StoreError> {
-        let unfinished = self.inner.sessions.unfinished().await?;
+        let unfinished = self.inner.sessions.with_open_turns().await?;
         let mut count = 0;
         for key in &unfinished {
             // A sub-agent works for a call of its parent's turn, and that call is recorded as interrupted: nobody would

@@ -16,7 +16,7 @@ use axum::Extension;
 use axum::middleware::AddExtension;
 use axum_server::accept::Accept;
 use manyhands_gateway::Gateway;
-use manyhands_guard::{Seat, TrustedProxies};
+use manyhands_guard::{PendingConnection, TrustedProxies};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
@@ -37,15 +37,15 @@ impl ConnectionLimiter {
         Self(gateway.clone())
     }
 
-    fn limit(&self, stream: TcpStream) -> io::Result<(LimitedStream<TcpStream>, Arc<Seat>)> {
+    fn limit(&self, stream: TcpStream) -> io::Result<(LimitedStream<TcpStream>, Arc<PendingConnection>)> {
         // Small frames such as chat deltas must not wait for Nagle's algorithm.
         stream.set_nodelay(true)?;
         let address = stream.peer_addr()?.ip();
         let settings = self.0.settings.current();
         // All clients of a proxy share its address, so a per-address limit would lock them out.
         let seat = match TrustedProxies::new(&settings.trusted_proxies).trusts(address) {
-            true => self.0.lobby.enter_shared(address),
-            false => self.0.lobby.enter(address),
+            true => self.0.lobby.add_shared(address),
+            false => self.0.lobby.add(address),
         };
         // Read with every connection, because the lobby counts evictions but has no metrics of its
         // own.
@@ -60,7 +60,7 @@ impl ConnectionLimiter {
 
 impl<S> Accept<TcpStream, S> for ConnectionLimiter {
     type Stream = LimitedStream<TcpStream>;
-    type Service = AddExtension<S, Arc<Seat>>;
+    type Service = AddExtension<S, Arc<PendingConnection>>;
     type Future = Ready<io::Result<(Self::Stream, Self::Service)>>;
 
     fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
@@ -77,7 +77,7 @@ pub(crate) struct LimitedStream<I> {
 }
 
 struct Bounds {
-    seat: Arc<Seat>,
+    seat: Arc<PendingConnection>,
     /// One each for reading and writing: a socket does both in separate tasks, and a future wakes
     /// only the task that polled it last.
     read: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -87,7 +87,7 @@ struct Bounds {
 }
 
 impl<I> LimitedStream<I> {
-    fn new(io: I, seat: Arc<Seat>) -> Self {
+    fn new(io: I, seat: Arc<PendingConnection>) -> Self {
         let bounds = Bounds {
             read: Box::pin(seat.evicted()),
             write: Box::pin(seat.evicted()),
@@ -101,7 +101,11 @@ impl<I> LimitedStream<I> {
     }
 
     fn bounds(&mut self) -> Option<&mut Bounds> {
-        if self.bounds.as_ref().is_some_and(|it| it.seat.is_admitted()) {
+        if self
+            .bounds
+            .as_ref()
+            .is_some_and(|it| it.seat.is_authenticated())
+        {
             self.bounds = None; // authenticated: no bounds from here on
         }
         self.bounds.as_mut()
@@ -113,7 +117,7 @@ impl<I> LimitedStream<I> {
         };
         // The timer covers only the first request: later ones may be far apart, as on a keep-alive
         // connection.
-        if bounds.seat.has_asked() {
+        if bounds.seat.has_request() {
             bounds.silent = None;
         }
         let silent = bounds.silent.as_mut();

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_confined_and_asks_unless_said() {
+    fn an_agent_is_confined_and_needs_approval_by_default() {
         let acp = load("[acp.agents.qwen]\ncommand = \"qwen\"\nargs = [\"--acp\"]").unwrap();
         let qwen = &acp.agents["qwen"];
         assert_eq!(qwen.sandbox, Confinement::On);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_of_it_is_set_from_afar() {
+    fn none_of_its_keys_can_be_set_remotely() {
         for key in [
             "acp.agents",
             "acp.agents.a",

@@ -6,7 +6,7 @@ use manyhands_core::{AgentId, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{AgentPolicy, ApprovalMode};
+use crate::policy::{AgentPolicy, ApprovalMode};
 
 /// One agent. `main` exists without being configured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,7 +90,7 @@ pub enum ThinkingLevel {
 
 impl ThinkingLevel {
     /// Its name in settings and on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Minimal => "minimal",

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_says_something_twice_is_still_refused_by_its_line() {
+    fn a_section_with_a_duplicate_key_is_refused_with_its_line() {
         let text = "[limits]\nresult_bytes = 7\n[log]\n[limits]\nartifact_days = 1\n";
         let problems = check(text).unwrap_err();
         assert_eq!(problems[0].line, Some(4), "{problems:?}");

@@ -147,7 +147,7 @@ mod tests {
     const TLS: &str = "tls = { cert = \"a\", key = \"b\" }";
 
     #[test]
-    fn only_what_is_bound_at_the_start_needs_a_restart() {
+    fn only_keys_read_at_the_start_need_a_restart() {
         check("", "", &[], &[]);
         check("", "listen = \"127.0.0.1:7717\"", &[], &[]);
         check("", "listen = \"a:1\"", &["listen"], &["listen"]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_about_the_machine_is_named() {
+    fn settings_that_affect_the_machine_are_listed() {
         let check = |new: &str, keys: &[&str]| {
             let read = |text| crate::check::check(text).unwrap().0;
             assert_eq!(machine_changes(&read(""), &read(new)), keys, "{new}");

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_file_is_read_whole() {
+    fn a_complete_file_is_read() {
         let text = r#"
 listen = "[::1]:0"
 allowed_origins = ["https://desk.example"]

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_has_its_own_where_it_differs() {
+    fn an_agent_overrides_the_general_heartbeat() {
         let agent: AgentId = "night".parse().unwrap();
         let own = AgentHeartbeat {
             every_minutes: Some(5),

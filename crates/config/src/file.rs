@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_text_says_so() {
+    fn a_file_that_is_not_text_is_refused_by_name() {
         let home = home(None);
         fs::write(home.file.path(), [0xff, 0xfe]).unwrap();
         assert!(home.file.load().unwrap_err().to_string().contains("UTF-8"));
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn several_changes_are_one_and_keep_what_the_owner_wrote() {
+    fn several_changes_are_one_edit_and_keep_comments() {
         let home = home(Some(OWNERS));
         let amended = home.file.amend(|now| {
             assert_eq!(now.log.level, "warn");
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_stands_in_the_default_file_under_its_header() {
+    fn a_provider_is_added_under_its_header_of_the_default_file() {
         let home = home(None);
         home.file.create().unwrap();
         let fresh = home.text();
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn writers_at_the_same_time_lose_nothing() {
+    fn concurrent_writers_lose_nothing() {
         let home = home(Some(""));
         let keys = [
             "request_bytes",

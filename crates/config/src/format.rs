@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn each_check_takes_the_right_and_refuses_the_wrong() {
+    fn each_format_accepts_valid_and_refuses_invalid_values() {
         check(
             "network",
             &["10.0.0.0/8", "127.0.0.1/32", "fd00::/8"],

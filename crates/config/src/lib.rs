@@ -22,6 +22,7 @@ mod nearest;
 mod node;
 mod oauth;
 mod path;
+mod policy;
 mod read;
 mod reference;
 mod servers;
@@ -46,18 +47,16 @@ pub use document::default_file;
 pub use error::{ConfigError, PathError, Problem};
 pub use file::{ConfigFile, Edit};
 pub use manyhands_core::Decision;
-pub use mask::{is_secret_key, mask, masked_text};
+pub use mask::{is_secret_key, mask, masked, masked_text};
 pub use nearest::nearest;
 pub use node::{Node, NodeSandbox};
 pub use oauth::{Oauth, OauthGrant, OauthRole, TokenAlgorithm, TrustedIssuer};
 pub use path::KeyPath;
-pub use read::{get, is_local, masked, value_from_text};
+pub use policy::{AgentPolicy, ApprovalMode, Policy, Predicate, Rule};
+pub use read::{get, is_local, value_from_text};
 pub use reference::{reference, schema};
 pub use servers::{Confinement, Discovery, McpFace, McpServer, OauthSettings, ServerKind};
-pub use settings::{
-    AgentPolicy, ApprovalMode, AuditLog, Limits, Log, LogFormat, Policy, Predicate, Rule, Settings,
-    Tls,
-};
+pub use settings::{AuditLog, Limits, Log, LogFormat, Settings, Tls};
 pub use skills::{SkillEntry, SkillNeeds, Skills};
 pub use tools::{
     AcpSpawn, AuthProfile, EgressSettings, FileList, PowerShell, ReadFile, Rewrite, Shell,

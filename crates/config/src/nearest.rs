@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_recognised_and_strangers_are_not() {
+    fn typos_are_recognised_and_other_words_are_not() {
         check("listen_", Some("listen"));
         check("Listen", Some("listen"));
         check("allowed-hosts", Some("allowed_hosts"));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_the_wrong_table_is_told_its_place() {
+    fn a_key_in_the_wrong_table_gets_a_suggestion() {
         check("request_bytes", Some("limits.request_bytes"));
         check("decision", Some("policy.rules.0.decision"));
     }

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_machine_is_lent_in_the_sandbox_unless_said() {
+    fn the_own_machine_is_shared_sandboxed_by_default() {
         let node = load("").unwrap();
         assert_eq!(node, Node::default());
         assert!(node.enabled && node.sandbox == NodeSandbox::Workspace);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_of_it_is_set_from_afar() {
+    fn none_of_its_keys_can_be_set_remotely() {
         for key in ["enabled", "id", "workspace", "jail", "sandbox"] {
             assert!(crate::is_local(&format!("node.{key}")), "{key}");
         }

@@ -108,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_grant_says_what_it_gives_and_never_the_owners_rights() {
+    fn a_grant_never_includes_the_owners_rights() {
         let read = |value| serde_json::from_value::<OauthGrant>(value);
         let plain = read(json!({ "tools": ["gsv__*"] })).unwrap();
         assert_eq!(plain.role, OauthRole::Client);

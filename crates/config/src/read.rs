@@ -1,27 +1,17 @@
-//! Reads settings by path, with or without masking secrets.
+//! Reads settings by path.
 
 use serde_json::Value;
 
 use crate::error::PathError;
-use crate::mask;
 use crate::nearest::suggest_path;
 use crate::path::KeyPath;
 use crate::settings::Settings;
 use crate::shape::{Kind, Shape, root};
 
 /// Returns the effective value at a dotted path, including defaults and unmasked secrets: for the program itself. Use
-/// [`masked`] for everything that is displayed.
+/// [`masked`](crate::masked) for everything that is displayed.
 pub fn get(settings: &Settings, path: &str) -> Result<Value, PathError> {
     find(&effective(settings), root(), &path.parse()?).cloned()
-}
-
-/// Returns the effective value at a path, or all of them, with every secret as `***`.
-pub fn masked(settings: &Settings, path: Option<&str>) -> Result<Value, PathError> {
-    let value = effective(settings);
-    match path {
-        Some(path) => mask::at(&value, root(), &path.parse()?),
-        None => Ok(mask::with(&value, root())),
-    }
 }
 
 /// Parses a typed value: JSON if it is valid, otherwise a string.
@@ -107,6 +97,7 @@ pub(crate) fn find<'v>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::masked;
     use serde_json::json;
 
     fn settings() -> Settings {
@@ -145,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_programs_or_files_is_set_at_the_machine_only() {
+    fn keys_of_programs_and_files_can_only_be_set_in_the_file() {
         for (path, local) in [
             ("tools.bash.rewrite.binary", true),
             ("tools.bash.rewrite", true),
@@ -169,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_to_nothing_names_the_nearest() {
+    fn an_unknown_path_gets_a_suggestion() {
         check_refused(
             "limits.request_byte",
             "unknown setting `limits.request_byte`; did you mean `limits.request_bytes`?",

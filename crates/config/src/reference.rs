@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reference_in_docs_is_the_one_the_settings_give() {
+    fn the_settings_reference_in_docs_is_up_to_date() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config.md");
         #[allow(
             clippy::disallowed_methods,

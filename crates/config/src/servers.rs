@@ -182,7 +182,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_shape_is_the_one_people_have() {
+    fn the_shape_matches_the_settings() {
         let read = |value| serde_json::from_value::<McpServer>(value);
         let program = json!({ "command": "npx", "args": ["-y", "x"], "env": { "KEY": "${KEY}" } });
         assert_eq!(read(program).unwrap().command.as_deref(), Some("npx"));

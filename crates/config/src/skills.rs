@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_narrower_word_counts() {
+    fn the_narrower_type_wins() {
         let says = |always| SkillEntry {
             always: Some(always),
             ..SkillEntry::default()

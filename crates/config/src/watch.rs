@@ -148,7 +148,7 @@ mod tests {
     const LEVEL: &str = "[log]\nlevel = \"warn\"\n";
 
     #[tokio::test(start_paused = true)]
-    async fn a_change_is_told_once_and_within_a_second_and_a_half() {
+    async fn a_change_is_reported_once_within_a_second_and_a_half() {
         let mut home = home(Some(""));
         assert!(home.within(100).await.is_none(), "nothing changed");
         home.write(LEVEL);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_broken_file_is_told_once_and_mended_later() {
+    async fn a_broken_file_is_reported_once_and_can_be_fixed() {
         let mut home = home(Some(LEVEL));
         home.write("[log]\nlevl = 1\n");
         let error = home.within(3).await.unwrap().unwrap_err();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_file_that_appears_is_told_and_one_that_never_was_is_not() {
+    async fn a_new_file_is_reported_and_a_missing_one_is_not() {
         let mut home = home(None);
         assert!(home.within(100).await.is_none());
         home.write(LEVEL);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_file_still_being_written_is_not_taken() {
+    async fn a_file_still_being_written_is_not_read() {
         let mut home = home(Some(LEVEL));
         for growing in ["", "[log]\n", "[log]\nlevel = \"deb"] {
             home.write(growing);

@@ -15,6 +15,7 @@ use crate::spec::ToolSpec;
 use crate::taint::Taint;
 
 /// What happens to a call.
+// Ordered from lenient to strict: the greater of two decisions is the one that counts.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -54,6 +55,7 @@ pub struct Question<'a> {
 impl<'a> Question<'a> {
     /// Whether a direct caller has the tool at all.
     pub fn available(caller: &'a Caller, agent: &'a AgentId, spec: &'a ToolSpec) -> Self {
+        // Statics, because a question only borrows what it is about.
         static ANYTHING: Reach = Reach::ANY;
         static CLEAN: Taint = Taint::NONE;
         Self {

@@ -10,13 +10,10 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::authorize::{Question, Verdict};
 use crate::caller::Caller;
-use crate::catalogue::Catalogue;
 use crate::chat_ref::ChatRef;
 use crate::error::ToolError;
 use crate::id::{AgentId, ApprovalId, CallId};
-use crate::outcome::Outcome;
 use crate::spec::ToolSpec;
 use crate::taint::Taint;
 
@@ -53,11 +50,11 @@ pub struct CallRequest {
     /// The tools that it and the calls it leads to may use; by default all that the caller may call.
     pub reach: Reach,
     /// The chat that the call belongs to.
-    pub place: Option<Arc<ChatRef>>,
-    /// Whether the result is for a program, which gets it uncut up to the size of the largest artifact.
-    pub whole: bool,
-    /// A smaller limit for the size of the result, in bytes.
-    pub room: Option<u64>,
+    pub chat: Option<Arc<ChatRef>>,
+    /// Whether the result is for a program, which gets it complete up to the size of the largest artifact.
+    pub full_result: bool,
+    /// A lower limit for the size of the result, in bytes.
+    pub max_result_bytes: Option<u64>,
     /// Whether the caller forwards the unchanged result of an MCP server ([`Outcome::raw`]).
     pub wants_raw: bool,
     /// The version that a file must still have to be written; empty if it must not exist yet.
@@ -77,6 +74,8 @@ impl CallRequest {
             arguments: arguments.into(),
             caller,
             agent: AgentId::main(),
+            // Not waiting is the default: where nobody can answer, a call must fail with the id of its request
+            // instead of hanging.
             approval_wait: Duration::ZERO,
             deadline: None,
             progress: Progress::default(),
@@ -86,9 +85,9 @@ impl CallRequest {
             connections: Arc::default(),
             answers: None,
             reach: Reach::default(),
-            place: None,
-            whole: false,
-            room: None,
+            chat: None,
+            full_result: false,
+            max_result_bytes: None,
             wants_raw: false,
             if_version: None,
         }
@@ -100,6 +99,8 @@ impl CallRequest {
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// The request, without its arguments: the tool has them.
+    // All of the request rather than single fields, so that a new field reaches the tools without being copied
+    // here.
     pub request: CallRequest,
     /// The id of this call.
     pub call: CallId,
@@ -131,10 +132,12 @@ impl Deref for CallContext {
 
 /// The tools that a call may use: all, unless its task was given fewer than the caller may call.
 #[derive(Clone, Default)]
-pub struct Reach(Option<Arc<Within>>);
+// `None` instead of a closure that is always true: most calls have no restriction, and lists ask this for every
+// tool.
+pub struct Reach(Option<Arc<ReachFilter>>);
 
 /// Whether a tool is within reach.
-type Within = dyn Fn(&ToolSpec) -> bool + Send + Sync;
+type ReachFilter = dyn Fn(&ToolSpec) -> bool + Send + Sync;
 
 impl Reach {
     /// Everything that the caller may call.
@@ -146,7 +149,7 @@ impl Reach {
     }
 
     /// Whether a tool is within it.
-    pub fn has(&self, spec: &ToolSpec) -> bool {
+    pub fn contains(&self, spec: &ToolSpec) -> bool {
         self.0.as_ref().is_none_or(|within| within(spec))
     }
 }
@@ -166,26 +169,26 @@ pub trait Answers: Send + Sync + fmt::Debug {
     /// The answer to one request, by MCP method and parameters.
     async fn answer(&self, method: &str, params: Value) -> Result<Value, ToolError>;
     /// A log message of the server.
-    fn heard(&self, _notice: Value) {}
+    fn log_message(&self, _notice: Value) {}
     /// Further parameters that are passed to the server unchanged.
-    fn carried(&self) -> Map<String, Value> {
+    fn extra_params(&self) -> Map<String, Value> {
         Map::new()
     }
-    /// Whether it gets a result that asks for input, and answers with another call.
-    fn calls_again(&self) -> bool {
+    /// Whether it handles results that request input by calling again.
+    fn retries_with_input(&self) -> bool {
         false
     }
     /// Whether it speaks MCP up to 2025-11-25, so that a server that knows both protocol eras is
     /// used in the older one.
-    fn is_older(&self) -> bool {
+    fn uses_older_protocol(&self) -> bool {
         false
     }
     /// An id of the conversation, if the server should see one private session for all of it.
-    fn line(&self) -> Option<String> {
+    fn conversation_id(&self) -> Option<String> {
         None
     }
-    /// How long it has taken to answer so far, in total; this does not count against the deadline.
-    fn thought(&self) -> Duration {
+    /// Total time it has taken to answer so far, which does not count against the deadline.
+    fn time_spent(&self) -> Duration {
         Duration::ZERO
     }
 }
@@ -194,14 +197,14 @@ pub trait Answers: Send + Sync + fmt::Debug {
 #[async_trait]
 pub trait Witness: Send + Sync + fmt::Debug {
     /// The call waits for the owner's approval.
-    async fn waits(&self, approval: ApprovalId);
+    async fn approval_pending(&self, approval: ApprovalId);
     /// Completes when the call should stop waiting for approval. The request stays open: the same call,
     /// repeated, finds it.
-    async fn gives_up(&self) {
+    async fn stop_waiting(&self) {
         std::future::pending().await
     }
     /// The call is about to run; an error prevents it.
-    async fn starts(&self) -> Result<(), ToolError>;
+    async fn starting(&self) -> Result<(), ToolError>;
 }
 
 /// How far a call is.
@@ -219,11 +222,11 @@ pub struct Step {
 #[derive(Clone, Default)]
 pub struct Progress {
     steps: Option<Arc<dyn Fn(Step) + Send + Sync>>,
-    output: Option<Arc<Printed>>,
+    output: Option<Arc<OutputListener>>,
 }
 
 /// Receives output.
-type Printed = dyn Fn(&str) + Send + Sync;
+type OutputListener = dyn Fn(&str) + Send + Sync;
 
 impl Progress {
     /// Reports progress to `listener`, which must not block.
@@ -236,15 +239,16 @@ impl Progress {
 
     /// Also reports output to `listener` as it is printed; it must not block.
     #[must_use]
-    pub fn printing(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn with_output(mut self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.output = Some(Arc::new(listener));
         self
     }
 
     /// Reports progress. A listener for output only gets the message as a line of output.
-    pub fn tell(&self, step: Step) {
+    pub fn report(&self, step: Step) {
         match (&self.steps, &step.message) {
             (Some(listener), _) => listener(step),
+            // A listener for output alone still sees what the tool is doing.
             (None, Some(message)) => self.print(&format!("{message}\n")),
             (None, None) => {}
         }
@@ -258,12 +262,12 @@ impl Progress {
     }
 
     /// Whether there is a listener for output.
-    pub fn is_printing(&self) -> bool {
+    pub fn has_output_listener(&self) -> bool {
         self.output.is_some()
     }
 
     /// Whether there is a listener for progress.
-    pub fn has_steps(&self) -> bool {
+    pub fn has_step_listener(&self) -> bool {
         self.steps.is_some()
     }
 }
@@ -275,16 +279,4 @@ impl fmt::Debug for Progress {
             _ => "Progress",
         })
     }
-}
-
-/// The only way to the tools: every interface, agents, jobs and scripts call through it.
-#[async_trait]
-pub trait Invoke: Send + Sync {
-    /// Takes the call down the whole path. Dropping the future cancels the call.
-    async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError>;
-    /// The verdict that a call would get. Lists and checks outside of calls use it too, so that no
-    /// two interfaces can disagree.
-    fn authorize(&self, question: Question<'_>) -> Verdict;
-    /// All tools there are now.
-    fn catalogue(&self) -> Arc<Catalogue>;
 }

@@ -37,7 +37,7 @@ impl Role {
     ];
 
     /// The word used on the command line and in records.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Owner => "owner",
             Self::Client => "client",
@@ -57,7 +57,7 @@ impl FromStr for Role {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|role| role.word() == text);
+        let found = Self::ALL.into_iter().find(|role| role.as_str() == text);
         found.ok_or_else(|| {
             InvalidName::new(
                 text,
@@ -69,7 +69,7 @@ impl FromStr for Role {
 
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -135,6 +135,7 @@ impl Caller {
     #[must_use]
     pub fn through(&self, actor: Principal) -> Self {
         Self {
+            // Only the actor changes: an agent has the rights of whom it works for, and never more.
             actor: Some(actor),
             ..self.clone()
         }
@@ -157,6 +158,8 @@ impl Caller {
     /// A stable key for rates, budgets, approvals and the audit: `owner:laptop:ID`.
     pub fn key(&self) -> String {
         match self.principal.credential() {
+            // The id too: a name can be given to another token after the first was revoked, and must not inherit
+            // its budget or approvals.
             Some(credential) => {
                 format!("{}:{}:{}", self.rights.role, credential.name, credential.id)
             }

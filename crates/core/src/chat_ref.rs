@@ -8,24 +8,24 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kind of place somebody writes in.
+/// Kind of chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PeerKind {
-    /// Directly, and nobody else reads it.
+    /// A direct chat.
     #[default]
     Dm,
     /// A group.
     Group,
-    /// A channel that many read.
+    /// A broadcast channel.
     Channel,
     /// A thread.
     Thread,
 }
 
 impl PeerKind {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
+    /// Its name in records and on the wire.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Dm => "dm",
             Self::Group => "group",
@@ -37,41 +37,41 @@ impl PeerKind {
 
 impl fmt::Display for PeerKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
-/// Where something was said, or is to be said: a chat of one account on one platform.
+/// A chat of one account on one platform, and optionally a message in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatRef {
     /// The platform, such as `telegram`.
     pub channel: String,
-    /// Which account of ours there.
+    /// Our account there.
     pub account: String,
-    /// What kind of place.
+    /// Kind of chat.
     pub kind: PeerKind,
-    /// The chat, as the platform names it: what a message is sent to.
+    /// The platform's id of the chat, to which messages are sent.
     pub chat: String,
     /// The thread in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// The message that was said there.
+    /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Who said it, as the platform names them.
+    /// The platform's id of its sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
-    /// What they are called there.
+    /// Display name of the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_name: Option<String>,
-    /// Their handle, such as `ada` for `@ada`.
+    /// Handle of the sender, such as `ada` for `@ada`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_handle: Option<String>,
 }
 
 impl ChatRef {
-    /// A chat in which one person writes.
+    /// A direct chat.
     pub fn dm(
         channel: impl Into<String>,
         account: impl Into<String>,
@@ -90,12 +90,12 @@ impl ChatRef {
         }
     }
 
-    /// Whether others read it too.
+    /// Whether others can read it.
     pub fn is_shared(&self) -> bool {
         self.kind != PeerKind::Dm
     }
 
-    /// The chat alone, whatever was said in it and by whom.
+    /// The chat without message and sender.
     #[must_use]
     pub fn chat_only(&self) -> Self {
         Self {
@@ -107,13 +107,15 @@ impl ChatRef {
         }
     }
 
-    /// The lane in which messages of this chat are kept in order.
+    /// The lane that orders messages of this chat.
     pub fn lane(&self) -> ChatLane {
+        // Not escaped: channel and account are names of ours without colons, and only the last part may contain
+        // any.
         ChatLane(format!("{}:{}:{}", self.channel, self.account, self.chat))
     }
 }
 
-/// The key by which messages of one chat are kept in order: `telegram:default:42`.
+/// Key of the queue of one chat, in which messages stay in order: `telegram:default:42`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ChatLane(String);
 
@@ -152,22 +154,22 @@ impl Deref for ChatLane {
     }
 }
 
-/// The chats in which a tool is there.
+/// The chats in which a tool is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Where {
-    /// In every one, and outside of chats.
+pub enum ChatScope {
+    /// In all chats, and outside of chats.
     #[default]
     Anywhere,
-    /// Not where others read too.
+    /// Not in shared chats.
     NotShared,
     /// In chats of these platforms only.
     Only(&'static [&'static str]),
 }
 
-impl Where {
-    /// Whether a tool is there for whoever speaks in `place`, which is none outside of chats.
-    pub fn has(self, place: Option<&ChatRef>) -> bool {
+impl ChatScope {
+    /// Whether a tool is available in this chat, or outside of chats if `None`.
+    pub fn includes(self, place: Option<&ChatRef>) -> bool {
         match self {
             Self::Anywhere => true,
             Self::NotShared => place.is_none_or(|place| !place.is_shared()),
@@ -183,26 +185,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_is_there_only_where_it_belongs() {
+    fn a_tool_is_available_only_in_its_chats() {
         let private = ChatRef::dm("telegram", "default", "42");
         let group = ChatRef {
             kind: PeerKind::Group,
             ..ChatRef::dm("slack", "default", "C1")
         };
-        let telegram = Where::Only(&["telegram"]);
+        let telegram = ChatScope::Only(&["telegram"]);
         for (wanted, nowhere, dm, shared) in [
-            (Where::Anywhere, true, true, true),
-            (Where::NotShared, true, true, false),
+            (ChatScope::Anywhere, true, true, true),
+            (ChatScope::NotShared, true, true, false),
             (telegram, false, true, false),
         ] {
-            assert_eq!(wanted.has(None), nowhere, "{wanted:?}");
-            assert_eq!(wanted.has(Some(&private)), dm, "{wanted:?}");
-            assert_eq!(wanted.has(Some(&group)), shared, "{wanted:?}");
+            assert_eq!(wanted.includes(None), nowhere, "{wanted:?}");
+            assert_eq!(wanted.includes(Some(&private)), dm, "{wanted:?}");
+            assert_eq!(wanted.includes(Some(&group)), shared, "{wanted:?}");
         }
     }
 
     #[test]
-    fn a_place_reads_back_and_leaves_out_what_is_not_known() {
+    fn a_chat_reference_round_trips_and_omits_unknown_fields() {
         let place = ChatRef::dm("line", "shop", "U1");
         let text = serde_json::to_string(&place).unwrap();
         assert_eq!(

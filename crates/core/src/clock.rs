@@ -23,6 +23,7 @@ impl Timestamp {
 
     /// How long from `earlier` to here; zero when `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
+        // Zero instead of an error, because the wall clock can be set back.
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
@@ -35,6 +36,7 @@ impl Timestamp {
     /// Midnight UTC of the day this instant falls in.
     pub fn day_start(self) -> Self {
         const DAY: i64 = 86_400_000;
+        // Euclidean division rounds down before 1970 too.
         Self(self.0.div_euclid(DAY) * DAY)
     }
 }
@@ -114,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_told() {
+    fn a_manual_clock_moves_only_when_advanced() {
         let clock = ManualClock::at(Timestamp(1_000));
         assert_eq!(clock.now(), Timestamp(1_000));
         clock.advance(Duration::from_secs(2));

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_ends_the_work_and_nothing_around_it() {
+    async fn a_panic_ends_the_work_and_nothing_else() {
         let done = contained(async {
             tokio::task::yield_now().await;
             7

@@ -7,6 +7,7 @@ use serde_json::Value;
 /// The blocks of a value that is nothing but content, `{"content": [...]}`, as tools of nodes and
 /// MCP servers give pictures. Such a value is shown as what it holds.
 pub fn content_of(value: &Value) -> Option<Vec<ContentBlock>> {
+    // Only if there is nothing else: other fields would not be shown.
     let object = value.as_object().filter(|object| object.len() == 1)?;
     let blocks = object.get("content")?.as_array()?;
     let read = |block: &Value| ContentBlock::deserialize(block).ok();
@@ -51,7 +52,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_a_value_that_is_all_content_is_shown_as_it() {
+    fn only_a_value_without_other_fields_is_content() {
         let picture = json!({ "type": "image", "data": "aGk=", "mimeType": "image/png" });
         let blocks = content_of(&json!({ "content": [picture] })).unwrap();
         assert!(matches!(&blocks[..], [ContentBlock::Image { .. }]));

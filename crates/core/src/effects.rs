@@ -1,4 +1,4 @@
-//! What a tool does to the world, as far as policy must know.
+//! Effects of tools, as far as the policy needs them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// Looks at something and changes nothing.
+    /// Reads, and changes nothing.
     Reads,
     /// Changes files, records or settings.
     Writes,
     /// Starts programs or evaluates code.
     Runs,
-    /// Speaks to a person or another agent.
+    /// Sends messages to a person or another agent.
     Sends,
-    /// Reaches beyond this machine.
+    /// Uses the network.
     Leaves,
 }
 
 impl Effect {
-    /// Every effect there is.
+    /// All effects.
     pub const ALL: [Self; 5] = [
         Self::Reads,
         Self::Writes,
@@ -31,8 +31,8 @@ impl Effect {
         Self::Leaves,
     ];
 
-    /// The word used in configuration, listings and the audit.
-    pub fn word(self) -> &'static str {
+    /// Its name in settings, listings and the audit.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Reads => "reads",
             Self::Writes => "writes",
@@ -49,15 +49,15 @@ impl Effect {
 pub struct Effects(u8);
 
 impl Effects {
-    /// Only looks.
+    /// Reads.
     pub const READS: Self = Self(1 << Effect::Reads as u8);
     /// Changes files, records or settings.
     pub const WRITES: Self = Self(1 << Effect::Writes as u8);
     /// Starts programs.
     pub const RUNS: Self = Self(1 << Effect::Runs as u8);
-    /// Speaks to somebody.
+    /// Sends messages.
     pub const SENDS: Self = Self(1 << Effect::Sends as u8);
-    /// Reaches beyond this machine.
+    /// Uses the network.
     pub const LEAVES: Self = Self(1 << Effect::Leaves as u8);
 
     /// Both sets together.
@@ -70,26 +70,25 @@ impl Effects {
         self.0 & (1 << effect as u8) != 0
     }
 
-    /// Whether the tool only looks, so that repeating or losing a call harms nobody.
+    /// Whether the tool only reads, so that repeating or losing a call does no harm.
     pub fn only_reads(self) -> bool {
         self == Self::READS
     }
 
-    /// Whether a call may leave something behind: here, or with whoever was reached. A tool that
-    /// looks at something far away does not, one whose effects nobody knows does.
+    /// Whether a call may change something, here or elsewhere. Reading over the network does not; unknown effects may.
     pub fn changes(self) -> bool {
-        let looks = Self::READS.and(Self::LEAVES);
-        self.0 == 0 || self.0 & !looks.0 != 0
+        let reads = Self::READS.and(Self::LEAVES);
+        // No declared effects are treated as all effects, here and below.
+        self.0 == 0 || self.0 & !reads.0 != 0
     }
 
-    /// Whether what a call gives may hold words of others: read here, or brought from elsewhere.
-    pub fn brings_words(self) -> bool {
-        self.has(Effect::Reads) || self.comes_from_elsewhere()
+    /// Whether the result may contain untrusted text, read here or received from elsewhere.
+    pub fn may_return_untrusted_text(self) -> bool {
+        self.has(Effect::Reads) || self.returns_external_output()
     }
 
-    /// Whether what a call gives is said by a program or by somebody beyond this machine, also
-    /// where it fails.
-    pub fn comes_from_elsewhere(self) -> bool {
+    /// Whether the result, or the error, comes from a program or from another machine.
+    pub fn returns_external_output(self) -> bool {
         self.0 == 0 || self.has(Effect::Leaves) || self.has(Effect::Runs)
     }
 
@@ -126,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn effects_travel_as_words() {
+    fn effects_serialise_as_names() {
         let effects = Effects::WRITES.and(Effects::LEAVES);
         let json = serde_json::to_string(&effects).unwrap();
         assert_eq!(json, r#"["writes","leaves"]"#);
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_changes_nothing_however_far_away_and_all_else_may() {
+    fn reads_change_nothing_and_all_other_effects_may() {
         for looks in [
             Effects::READS,
             Effects::LEAVES,

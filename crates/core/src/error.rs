@@ -51,7 +51,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// The code as it appears on every interface.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::UnknownTool => "unknown_tool",
             Self::InvalidArguments => "invalid_arguments",
@@ -215,7 +215,7 @@ mod tests {
             ErrorCode::StorageFull,
             ErrorCode::Internal,
         ] {
-            assert_eq!(serde_json::to_value(code).unwrap(), code.word());
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }
     }
 

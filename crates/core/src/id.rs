@@ -35,8 +35,9 @@ impl Entropy for OsEntropy {
 pub struct SeededEntropy(Mutex<u64>);
 
 impl SeededEntropy {
-    /// Starts the sequence that `seed` names.
+    /// Starts the sequence of `seed`.
     pub fn new(seed: u64) -> Self {
+        // Never zero: xorshift would stay there.
         Self(Mutex::new(seed | 1))
     }
 }
@@ -61,7 +62,7 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Where the randomness comes from.
+    /// The source of randomness.
     pub fn entropy(&self) -> Arc<dyn Entropy> {
         self.entropy.clone()
     }
@@ -71,17 +72,18 @@ impl Ids {
         Self { clock, entropy }
     }
 
-    /// A fresh id of the wanted kind.
+    /// A new id.
     pub fn next<T: From<Uuid>>(&self) -> T {
         let mut random = [0_u8; 10];
         self.entropy.fill(&mut random);
         let millis = u64::try_from(self.clock.now().0).unwrap_or(0);
+        // Version 7: ids sort by creation, so that new rows are appended to an index instead of scattered over it.
         uuid::Builder::from_unix_timestamp_millis(millis, &random)
             .into_uuid()
             .into()
     }
 
-    /// Fresh random bytes, for tokens, keys and nonces.
+    /// Random bytes, for tokens, keys and nonces.
     pub fn random<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         self.entropy.fill(&mut bytes);
@@ -210,7 +212,7 @@ impl FromStr for AgentId {
     }
 }
 
-/// The name of a node: 1-32 of `a-z0-9-`, and none that stands before other tools' names.
+/// The name of a node: 1-32 of `a-z0-9-`, and not the prefix of other tools.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct NodeId(String);
@@ -218,14 +220,15 @@ pub struct NodeId(String);
 impl NodeId {
     /// The longest name.
     pub const MAX: usize = 32;
-    const TAKEN: [&str; 3] = ["gsv", "tool", "gateway"];
+    // Tools of a node are called `{node}__{tool}`, so these would collide with built-in names.
+    const RESERVED: [&str; 3] = ["gsv", "tool", "gateway"];
 
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The nearest name to what a machine is called: `Ada's Laptop.local` is `ada-s-laptop-local`.
+    /// A node name for a host name: `Ada's Laptop.local` becomes `ada-s-laptop-local`.
     pub fn nearest(machine: &str) -> Self {
         let lower = machine.to_ascii_lowercase();
         let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
@@ -241,7 +244,7 @@ impl FromStr for NodeId {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if Self::TAKEN.contains(&text) {
+        if Self::RESERVED.contains(&text) {
             let why = "cannot be a node's name: the gateway's own tools begin with it";
             return Err(InvalidName::new(text, why));
         }
@@ -255,14 +258,14 @@ impl FromStr for NodeId {
     }
 }
 
-/// The name of an MCP server: 1-32 of `A-Za-z0-9_-`, and none that stands before other tools' names.
+/// The name of an MCP server: 1-32 of `A-Za-z0-9_-`, and not the prefix of other tools.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ServerName(String);
 
 impl ServerName {
     const MAX: usize = 32;
-    const TAKEN: [&str; 7] = [
+    const RESERVED: [&str; 7] = [
         "gsv", "tool", "gateway", "local", "node", "dynamic", "remote",
     ];
 
@@ -276,13 +279,14 @@ impl FromStr for ServerName {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if Self::TAKEN.contains(&text) {
+        if Self::RESERVED.contains(&text) {
             let why = "cannot be a server's name: the gateway's own tools are found under it";
             return Err(InvalidName::new(text, why));
         }
         let legal = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
-        let apart = !text.contains("__") && !text.starts_with('_') && !text.ends_with('_');
-        if (1..=Self::MAX).contains(&text.len()) && text.bytes().all(legal) && apart {
+        // `__` separates the server from its tool: a name with it could be read in two ways.
+        let unambiguous = !text.contains("__") && !text.starts_with('_') && !text.ends_with('_');
+        if (1..=Self::MAX).contains(&text.len()) && text.bytes().all(legal) && unambiguous {
             Ok(Self(text.to_owned()))
         } else {
             let why =
@@ -349,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_not_called_like_the_gateways_own_tools() {
+    fn a_node_cannot_take_a_prefix_of_built_in_tools() {
         for good in ["laptop", "a", "server-2", "gsv2", &"a".repeat(32)] {
             assert!(good.parse::<NodeId>().is_ok(), "{good}");
         }
@@ -370,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_called_so_that_its_tools_can_be_told_from_others() {
+    fn a_server_name_is_no_prefix_of_other_tools() {
         for good in ["github", "GitHub", "my_server", "a", "2-x"] {
             assert!(good.parse::<ServerName>().is_ok(), "{good}");
         }
@@ -390,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_gives_its_node_a_name() {
+    fn a_node_name_is_derived_from_the_host_name() {
         for (machine, node) in [
             ("laptop", "laptop"),
             ("Ada's Laptop.local", "ada-s-laptop-local"),

@@ -7,7 +7,6 @@
 mod authorize;
 mod call;
 mod caller;
-mod catalogue;
 mod chat_ref;
 mod clock;
 mod contain;
@@ -15,6 +14,7 @@ mod content;
 mod effects;
 mod error;
 mod id;
+mod invoke;
 mod name;
 mod outcome;
 mod pattern;
@@ -25,10 +25,9 @@ mod taint;
 mod tool;
 
 pub use authorize::{Decision, Question, RuleRef, Verdict};
-pub use call::{Answers, CallContext, CallRequest, Invoke, Progress, Reach, Step, Witness};
+pub use call::{Answers, CallContext, CallRequest, Progress, Reach, Step, Witness};
 pub use caller::{Caller, Rights, Role};
-pub use catalogue::{Catalogue, CatalogueEntry, DuplicateTool};
-pub use chat_ref::{ChatLane, ChatRef, PeerKind, Where};
+pub use chat_ref::{ChatLane, ChatRef, ChatScope, PeerKind};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use contain::{Panicked, contained};
 pub use content::{ContentBlock, content_of};
@@ -38,6 +37,7 @@ pub use id::{
     AgentId, ApprovalId, ArtifactId, CallId, ChatId, CollectionId, ConnectionId, Entropy, Ids,
     NodeId, OsEntropy, SeededEntropy, ServerName, TokenId,
 };
+pub use invoke::Invoke;
 pub use name::{InvalidName, ToolName};
 pub use outcome::{Cut, CutPart, Envelope, Outcome};
 pub use pattern::Pattern;
@@ -46,6 +46,6 @@ pub use secret::Secret;
 pub use spec::{Audience, Exposure, Group, RunsOn, ToolSpec, Variant};
 pub use taint::Taint;
 pub use tool::{
-    Forward, Forwarder, Implied, Tool, Typed, TypedTool, input_schema, output_schema, schema_of,
-    schema_written,
+    Catalogue, CatalogueEntry, DuplicateTool, Forward, Forwarder, Implied, Tool, Typed, TypedTool,
+    input_schema, output_schema, schema_of, serialize_schema_of,
 };

@@ -47,7 +47,9 @@ impl ToolName {
         if plain.len() <= WIRE_LIMIT {
             return plain;
         }
+        // A hash instead of a plain cut: long names often differ only at their end.
         let suffix = format!("_{:016x}", fnv1a(self.0.as_bytes()));
+        // All characters are ASCII by now, so any position is a character boundary.
         format!("{}{suffix}", &plain[..WIRE_LIMIT - suffix.len()])
     }
 }
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_no_face_could_carry_are_refused() {
+    fn names_that_no_interface_could_carry_are_refused() {
         for bad in ["", "a b", "a\0b", "é", &"a".repeat(257)] {
             assert!(bad.parse::<ToolName>().is_err(), "{bad:?}");
         }

@@ -88,7 +88,7 @@ pub struct Outcome {
     /// What of the value is only a part: set by the tool that shortened it, or by the path.
     pub cut: Option<Cut>,
     /// All of a text that the value shows in part, by the name of its field, for the path to store.
-    pub whole: Vec<(String, String)>,
+    pub full_texts: Vec<(String, String)>,
     /// The unchanged result of an MCP server, only for callers that forward it ([`CallRequest::wants_raw`](crate::CallRequest)).
     pub raw: Option<Value>,
     /// What the tool knows of untrusted text in it, where its effects suggest otherwise.

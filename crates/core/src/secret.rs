@@ -1,20 +1,21 @@
-//! A text that must never be shown.
+//! Secret text.
 
 use std::fmt;
 
 use zeroize::Zeroize;
 
-/// A secret text: prints masked, is wiped when dropped, and cannot be serialised.
+/// A secret: masked when printed, zeroed when dropped, and not serialisable.
+// Without `Serialize`: a secret must not get into a stored or sent record by accident.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes `text` into hiding.
+    /// Wraps a secret text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that must use it.
+    /// The text, for the code that has to use it.
     pub fn expose(&self) -> &str {
         &self.0
     }

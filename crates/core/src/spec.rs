@@ -1,4 +1,4 @@
-//! What is known of a tool without calling it.
+//! Metadata of tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::chat_ref::{ChatRef, Where};
+use crate::chat_ref::{ChatRef, ChatScope};
 use crate::effects::Effects;
 use crate::name::ToolName;
 use crate::pattern::Pattern;
@@ -16,25 +16,25 @@ use crate::pattern::Pattern;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
-    /// There on every gateway.
+    /// On every gateway.
     Core,
-    /// There because something was configured or connected.
+    /// Available because something was configured or connected.
     Extra,
-    /// There inside a chat of some kind.
+    /// Available in chats.
     Channel,
 }
 
-/// Who is shown the tool without asking for it.
+/// Whether the tool is part of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Exposure {
     /// In every list.
     Direct,
-    /// Callable, found by discovery, and kept out of a model's first list.
+    /// Callable and found by discovery, but not in a model's initial list.
     Discoverable,
 }
 
-/// Where a tool does its work.
+/// Where a tool runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum RunsOn {
@@ -44,41 +44,41 @@ pub enum RunsOn {
     Host,
     /// On a node.
     Node {
-        /// Which one.
+        /// Its name.
         id: String,
     },
     /// In a federated server.
     Server {
-        /// Which one.
+        /// Its name.
         name: String,
     },
 }
 
-/// What a tool looks like in chats of one platform.
+/// Presentation of a tool in chats of one platform.
 #[derive(Debug, Clone)]
 pub struct Variant {
     /// The platform.
     pub channel: &'static str,
-    /// What it does there.
+    /// Its description there.
     pub description: &'static str,
-    /// What it takes there: a part of what it takes at all.
+    /// Its parameters there, a subset of all.
     pub input_schema: Arc<Value>,
 }
 
 /// Who may use a tool at all, as its owner restricted it.
 #[derive(Debug, Clone, Default)]
 pub struct Audience {
-    /// Names of tokens; everybody when `None`. The owner is never left out.
+    /// Names of tokens; all if `None`. The owner is always included.
     pub tokens: Option<Arc<[Pattern]>>,
-    /// Names of agents; every agent when `None`.
+    /// Names of agents; all if `None`.
     pub agents: Option<Arc<[Pattern]>>,
-    /// The one session in whose turns it is there, by key; every session and every direct caller when `None`.
+    /// Key of the only session that may use it; all sessions and direct callers if `None`.
     pub session: Option<Arc<str>>,
     /// The setting that restricts it, named in a refusal.
     pub setting: Option<Arc<str>>,
 }
 
-/// What is known of a tool without calling it.
+/// Metadata of a tool.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSpec {
@@ -96,45 +96,44 @@ pub struct ToolSpec {
     /// The JSON Schema of its result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// What it does to the world.
+    /// Its effects.
     pub effects: Effects,
-    /// Who is shown it.
+    /// Whether it is part of lists.
     pub exposure: Exposure,
-    /// Where it does its work.
+    /// Where it runs.
     pub runs_on: RunsOn,
     /// How long a call may take.
     #[serde(skip)]
     pub deadline: Duration,
-    /// Who may use it at all, beyond their rights; everybody unless said.
+    /// Who may use it, in addition to the caller's rights; default: everybody.
     #[serde(skip)]
     pub audience: Audience,
     /// On a node: whether its programs and writes stay inside a sandbox.
     #[serde(skip)]
     pub sandboxed: bool,
-    /// The chats in which it is there.
+    /// The chats in which it is available.
     #[serde(skip)]
-    pub chats: Where,
-    /// Whether a call from outside of chats can work: not where it needs a chat that nobody could name.
+    pub chats: ChatScope,
+    /// Whether it works outside of chats; not if it needs a chat that the arguments cannot name.
     #[serde(skip)]
     pub outside_chats: bool,
-    /// What it looks like in a chat of one platform, where that differs.
+    /// Platforms with a different presentation.
     #[serde(skip)]
     pub variants: Arc<[Variant]>,
-    /// It waits for turns whose calls take places of their own, so it takes none itself.
+    /// It waits for turns, whose calls need permits of the concurrency limit, so it takes none itself.
     #[serde(skip)]
-    pub waits: bool,
-    /// It shows or changes how the gateway is set up: for the owner, and for tokens whose tool
-    /// patterns name it in full. `*` does not include it.
+    pub waits_for_turns: bool,
+    /// It shows or changes the configuration of the gateway: for the owner, and for tokens whose tool patterns name it in
+    /// full. `*` does not include it.
     #[serde(skip)]
     pub administers: bool,
     /// It only removes what is stored, so it is still allowed when storage is full.
     #[serde(skip)]
-    pub frees: bool,
+    pub frees_storage: bool,
 }
 
 impl ToolSpec {
-    /// A core tool of `family` that runs in the gateway, takes nothing, and whose
-    /// effects are unknown until said.
+    /// A core tool of `family` that runs in the gateway, without parameters and with unknown effects.
     ///
     /// # Panics
     /// When `name` is not a tool name: names of built-in tools are literals.
@@ -146,39 +145,40 @@ impl ToolSpec {
             description: "".into(),
             input_schema: Arc::new(json!({ "type": "object", "additionalProperties": false })),
             output_schema: None,
+            // Unknown effects: treated as dangerous until the tool declares some.
             effects: Effects::default(),
             exposure: Exposure::Direct,
             runs_on: RunsOn::Gateway,
             deadline: Duration::from_secs(60),
             audience: Audience::default(),
             sandboxed: false,
-            chats: Where::Anywhere,
+            chats: ChatScope::Anywhere,
             outside_chats: true,
             variants: Arc::default(),
-            waits: false,
+            waits_for_turns: false,
             administers: false,
-            frees: false,
+            frees_storage: false,
         }
     }
 
-    /// Says what it does to the world.
+    /// Sets its effects.
     #[must_use]
     pub fn effects(mut self, effects: Effects) -> Self {
         self.effects = effects;
         self
     }
 
-    /// Says how long a call may take.
+    /// Sets the time limit of a call.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// Says that it waits for turns, whose calls take places of their own.
+    /// Marks it as waiting for turns, whose calls need permits of their own.
     #[must_use]
-    pub fn waits(mut self) -> Self {
-        self.waits = true;
+    pub fn waits_for_turns(mut self) -> Self {
+        self.waits_for_turns = true;
         self
     }
 
@@ -189,44 +189,44 @@ impl ToolSpec {
         self
     }
 
-    /// Says that it only removes what is stored.
+    /// Marks it as only removing what is stored.
     #[must_use]
-    pub fn frees(mut self) -> Self {
-        self.frees = true;
+    pub fn frees_storage(mut self) -> Self {
+        self.frees_storage = true;
         self
     }
 
-    /// Says in which chats it is there.
+    /// Sets the chats in which it is available.
     #[must_use]
-    pub fn chats(mut self, chats: Where) -> Self {
+    pub fn chats(mut self, chats: ChatScope) -> Self {
         self.chats = chats;
         self
     }
 
-    /// Says whether it can work outside of chats.
+    /// Sets whether it works outside of chats.
     #[must_use]
     pub fn outside_chats(mut self, works: bool) -> Self {
         self.outside_chats = works;
         self
     }
 
-    /// Whether a call that is made in `place`, which is none outside of chats, can work.
-    pub fn works_in(&self, place: Option<&ChatRef>) -> bool {
+    /// Whether a call works in this chat, or outside of chats if `None`.
+    pub fn is_usable_in(&self, place: Option<&ChatRef>) -> bool {
         match place {
             None => self.outside_chats,
-            Some(_) => self.chats.has(place),
+            Some(_) => self.chats.includes(place),
         }
     }
 
-    /// Says what it looks like in chats of single platforms.
+    /// Sets presentations for single platforms.
     #[must_use]
     pub fn variants(mut self, variants: Vec<Variant>) -> Self {
         self.variants = variants.into();
         self
     }
 
-    /// How it is shown to a model that speaks in `place`: its description and its parameters.
-    pub fn shown_in(&self, place: Option<&ChatRef>) -> (&str, &Arc<Value>) {
+    /// Its description and parameters for a model in this chat.
+    pub fn presentation_in(&self, place: Option<&ChatRef>) -> (&str, &Arc<Value>) {
         let fits = |one: &&Variant| place.is_some_and(|place| place.channel == one.channel);
         match self.variants.iter().find(fits) {
             Some(one) => (one.description, &one.input_schema),
@@ -239,25 +239,26 @@ impl ToolSpec {
         match self.runs_on {
             RunsOn::Gateway | RunsOn::Host => true,
             RunsOn::Node { .. } => self.sandboxed,
+            // Whatever the server claims: what it does is out of our control.
             RunsOn::Server { .. } => false,
         }
     }
 
-    /// Says how listings group it.
+    /// Sets its group.
     #[must_use]
     pub fn group(mut self, group: Group) -> Self {
         self.group = group;
         self
     }
 
-    /// Says who is shown it.
+    /// Sets its exposure.
     #[must_use]
     pub fn exposure(mut self, exposure: Exposure) -> Self {
         self.exposure = exposure;
         self
     }
 
-    /// Says where it does its work.
+    /// Sets where it runs.
     #[must_use]
     pub fn runs_on(mut self, place: RunsOn) -> Self {
         self.runs_on = place;

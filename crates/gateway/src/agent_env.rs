@@ -125,7 +125,7 @@ impl AgentEnv for GatewayEnv {
         Some(AgentSettings {
             id: id.clone(),
             model: model.and_then(|model| model.parse::<ModelId>().ok()),
-            thinking: said.thinking.and_then(|level| level.word().parse().ok()),
+            thinking: said.thinking.and_then(|level| level.as_str().parse().ok()),
             tools: said.tools,
             discover: said.discover,
             system_prompt: said.system_prompt,

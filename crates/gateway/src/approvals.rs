@@ -49,7 +49,7 @@ impl Gateway {
             ApprovalDecision::Approve(_) => "approval.approve",
             ApprovalDecision::Deny => "approval.deny",
         };
-        let about = format!("{id} {} {}", record.tool, record.scope.word());
+        let about = format!("{id} {} {}", record.tool, record.scope.as_str());
         let noted = self.note(caller, what, &about).await;
         noted?;
         Ok(record)
@@ -59,7 +59,7 @@ impl Gateway {
     /// precedence.
     async fn add_rule(&self, caller: &Caller, asked: &ApprovalRecord) -> Result<(), ToolError> {
         if asked.state != ApprovalState::Pending {
-            let message = format!("approval {} is already {}", asked.id, asked.state.word());
+            let message = format!("approval {} is already {}", asked.id, asked.state.as_str());
             return Err(ToolError::new(ErrorCode::Conflict, message));
         }
         let proposal = asked.proposal.clone();

@@ -13,7 +13,7 @@ use manyhands_core::{
 };
 use manyhands_federation::oauth_guests::Guests;
 use manyhands_federation::servers::{Servers, is_client_id};
-use manyhands_guard::{Lobby, Redactor};
+use manyhands_guard::{PendingConnections, Redactor};
 use manyhands_host::LiveSettings;
 use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::workspace::Workspace;
@@ -74,9 +74,9 @@ pub struct Gateway {
     /// The findings of the last health check, and when it ran.
     pub findings: Mutex<Option<(Duration, Vec<Finding>)>>,
     /// Connections that are not authenticated yet.
-    pub lobby: Arc<Lobby>,
+    pub lobby: Arc<PendingConnections>,
     /// Sockets that have not sent `connect` yet.
-    pub socket_lobby: Arc<Lobby>,
+    pub socket_lobby: Arc<PendingConnections>,
 }
 
 impl Gateway {
@@ -269,7 +269,7 @@ impl Gateway {
     /// Stops accepting calls and lets running ones finish within the grace period.
     pub async fn drain(&self) {
         // Parked before cancelling: a call that arrives now is rejected, not interrupted.
-        self.path.park();
+        self.path.keep_requests_open();
         self.stopping.cancel();
         let grace = Duration::from_secs(self.settings.current().limits.shutdown_seconds.into());
         self.path.drain(grace).await;
@@ -280,7 +280,7 @@ impl Gateway {
 
     /// Stops everything and flushes to disk. The gateway cannot be used afterwards.
     pub async fn close(&self) -> Result<(), StoreError> {
-        self.path.park();
+        self.path.keep_requests_open();
         self.stopping.cancel();
         self.path.drain(Duration::ZERO).await;
         self.minds().rest().await;

@@ -127,7 +127,7 @@ impl Surface {
         let through = door.is_some_and(&may);
         catalogue
             .specs()
-            .filter(move |spec| spec.works_in(None) && may(spec))
+            .filter(move |spec| spec.is_usable_in(None) && may(spec))
             .filter(move |spec| match self {
                 Self::Small => !through || SMALL.contains(&spec.name.as_str()),
                 Self::All => true,
@@ -179,7 +179,7 @@ pub fn grouped(path: &dyn Invoke, caller: &Caller, surface: &Surface) -> ToolLis
     let main = AgentId::main();
     let previewed = |spec: &&ToolSpec| {
         let question = Question::available(caller, &main, spec);
-        !spec.works_in(None) && !path.authorize(question).is_denied()
+        !spec.is_usable_in(None) && !path.authorize(question).is_denied()
     };
     let in_chats = match surface {
         Surface::All => catalogue

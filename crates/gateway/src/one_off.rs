@@ -62,7 +62,7 @@ impl Gateway {
         let mut spec = tool.spec().clone();
         // The arguments only describe the call to rules and the owner, so any object is valid.
         spec.input_schema = Arc::new(json!({ "type": "object" }));
-        spec.frees = stores == Stores::Less;
+        spec.frees_storage = stores == Stores::Less;
         let tool = Arc::new(OneOff {
             spec,
             work: Mutex::new(Some(Box::new(work))),

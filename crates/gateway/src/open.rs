@@ -11,7 +11,7 @@ use manyhands_config::ConfigFile;
 use manyhands_core::{Catalogue, Clock, Ids, Secret};
 use manyhands_federation::oauth_guests::Guests;
 use manyhands_federation::servers::{Servers, ServersParts};
-use manyhands_guard::{Lobby, Redactor};
+use manyhands_guard::{PendingConnections, Redactor};
 use manyhands_host::artifacts::ArtifactStore;
 use manyhands_host::web::Web;
 use manyhands_host::workspace::Workspace;
@@ -248,8 +248,8 @@ impl Gateway {
             stopping,
             links: LoginLinks::default(),
             findings: Mutex::default(),
-            lobby: Lobby::new(UNKNOWN_CONNECTIONS.0, UNKNOWN_CONNECTIONS.1),
-            socket_lobby: Lobby::new(UNKNOWN_SOCKETS.0, UNKNOWN_SOCKETS.1),
+            lobby: PendingConnections::new(UNKNOWN_CONNECTIONS.0, UNKNOWN_CONNECTIONS.1),
+            socket_lobby: PendingConnections::new(UNKNOWN_SOCKETS.0, UNKNOWN_SOCKETS.1),
         });
         // From here on secrets are redacted, so nothing may be logged or returned before.
         gateway.redact_stored_secrets().await?;

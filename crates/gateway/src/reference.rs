@@ -21,7 +21,7 @@ pub fn reference(tools: &[ToolListing]) -> String {
 }
 
 fn describe(page: &mut String, spec: &ToolListing) {
-    let effects: Vec<&str> = spec.effects.iter().copied().map(Effect::word).collect();
+    let effects: Vec<&str> = spec.effects.iter().copied().map(Effect::as_str).collect();
     // Tool names of a node start with its id, which varies.
     let name = match spec.runs_on.strip_prefix("node ") {
         Some(node) => spec.name.replacen(node, "{nodeId}", 1),

@@ -113,7 +113,7 @@ mod tests {
     const XFF: &str = "x-forwarded-for";
 
     #[test]
-    fn what_others_write_is_not_believed() {
+    fn headers_of_untrusted_peers_are_ignored() {
         check("192.0.2.9", &[(XFF, "203.0.113.5")], "192.0.2.9");
         check("127.0.0.1", &[(XFF, "203.0.113.5")], "127.0.0.1");
         check("10.0.0.2", &[("forwarded", "for=203.0.113.5")], "10.0.0.2");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_ends_at_the_proxy_that_wrote_it() {
+    fn an_unreadable_hop_ends_at_the_proxy_that_added_it() {
         for written in ["unknown", "_hidden", "", "203.0.113.5, ", "203.0.113.5, x"] {
             check("10.0.0.1", &[(XFF, written)], "10.0.0.1");
         }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn two_headers_that_disagree_name_nobody() {
+    fn conflicting_headers_name_no_client() {
         let both = |a: &str, b: &str, client: &str| {
             let element = format!("for={b}");
             check("10.0.0.1", &[(XFF, a), ("forwarded", &element)], client);

@@ -10,7 +10,7 @@
 //! - [`Redactor`] masks known secrets in output and stored data
 //! - [`Live`] streams a running tool's output within bounds
 //! - [`LoginThrottle`] slows down clients that repeatedly fail to log in
-//! - [`Lobby`] bounds unauthenticated connections, [`TrustedProxies`] determines their client address
+//! - [`PendingConnections`] bounds unauthenticated connections, [`TrustedProxies`] determines their client address
 //! - [`read_private`] and [`create_private`] handle files that hold secrets
 //!
 //! # The sandbox
@@ -25,11 +25,12 @@ mod egress;
 mod forwarded;
 mod jail;
 mod live;
-mod lobby;
+mod pending_connections;
 mod private_file;
 mod redact;
 mod rel_path;
 mod sandbox;
+mod self_test;
 mod supervisor;
 mod throttle;
 
@@ -43,7 +44,7 @@ pub use jail::{
     Version, WriteMode,
 };
 pub use live::Live;
-pub use lobby::{Lobby, Seat};
+pub use pending_connections::{PendingConnection, PendingConnections};
 pub use private_file::{PrivateFileError, create_private, read_private};
 pub use redact::{RedactStream, Redactor};
 pub use rel_path::{PART_PREFIX, PathError, RelPath};
@@ -51,11 +52,11 @@ pub use rel_path::{PART_PREFIX, PathError, RelPath};
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use reqwest::{Method, StatusCode};
 pub use sandbox::{
-    PreparedSandbox, Probe, Sandbox, SandboxError, SandboxLimits, SandboxProblem, SelfTest, probe,
-    self_test,
+    PreparedSandbox, Probe, Sandbox, SandboxError, SandboxLimits, SandboxProblem, probe,
 };
+pub use self_test::{SelfTest, self_test};
 pub use supervisor::{
     Captured, Exit, Finished, Program, RunningProgram, Stdin, SuperviseError, Supervisor,
-    keep_watch,
+    run_keeper,
 };
 pub use throttle::{LoginThrottle, canonical};

@@ -13,17 +13,17 @@ use tokio::time::sleep;
 use crate::redact::{RedactStream, Redactor};
 
 /// Maximum chunk size.
-const PIECE: usize = 4 * 1024;
+const CHUNK: usize = 4 * 1024;
 /// Maximum output forwarded per call.
-const MOST: usize = 256 * 1024;
+const MAX_OUTPUT: usize = 256 * 1024;
 /// Interval between two chunks.
-const BETWEEN: Duration = Duration::from_millis(100);
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The live output of one call.
 #[derive(Debug)]
 pub struct Live {
     state: Mutex<LiveState>,
-    came: Notify,
+    ready_notify: Notify,
 }
 
 #[derive(Debug)]
@@ -41,11 +41,11 @@ impl Live {
         let state = LiveState {
             redacted: Some(redactor.stream()),
             ready: String::new(),
-            room: MOST,
+            room: MAX_OUTPUT,
         };
         Self {
             state: Mutex::new(state),
-            came: Notify::new(),
+            ready_notify: Notify::new(),
         }
     }
 
@@ -73,24 +73,24 @@ impl Live {
         let clean = redacted.push(text.as_bytes());
         state.ready.push_str(&String::from_utf8_lossy(&clean));
         drop(state);
-        self.came.notify_one();
+        self.ready_notify.notify_one();
     }
 
-    /// Passes output to `told` as it arrives, chunk by chunk. Never returns.
-    pub async fn tell(&self, mut told: impl FnMut(String)) -> Infallible {
+    /// Passes output to `sink` as it arrives, chunk by chunk. Never returns.
+    pub async fn forward(&self, mut sink: impl FnMut(String)) -> Infallible {
         loop {
             while let Some(piece) = self.next() {
-                told(piece);
-                sleep(BETWEEN).await;
+                sink(piece);
+                sleep(INTERVAL).await;
             }
-            self.came.notified().await;
+            self.ready_notify.notified().await;
         }
     }
 
     /// The next chunk, if there is one.
     fn next(&self) -> Option<String> {
         let mut state = self.state();
-        let end = state.ready.floor_char_boundary(PIECE);
+        let end = state.ready.floor_char_boundary(CHUNK);
         let rest = state.ready.split_off(end);
         let piece = std::mem::replace(&mut state.ready, rest);
         (!piece.is_empty()).then_some(piece)
@@ -116,37 +116,37 @@ mod tests {
     use std::sync::Arc;
     use tokio::time::Instant;
 
-    /// What is told of what is printed, and when.
-    async fn told(live: &Arc<Live>, within: Duration) -> Vec<(String, Duration)> {
+    /// What is sink of what is printed, and when.
+    async fn sink(live: &Arc<Live>, within: Duration) -> Vec<(String, Duration)> {
         let (began, mut all) = (Instant::now(), Vec::new());
-        let telling = live.tell(|piece| all.push((piece, began.elapsed())));
+        let telling = live.forward(|piece| all.push((piece, began.elapsed())));
         let _ = tokio::time::timeout(within, telling).await;
         all
     }
 
     #[tokio::test(start_paused = true)]
-    async fn pieces_are_small_come_one_after_the_other_and_are_the_whole() {
+    async fn chunks_are_small_in_order_and_complete() {
         let live = Arc::new(Live::new(&Redactor::default()));
         let text = "ä".repeat(5_000);
         live.take(&text);
-        let all = told(&live, Duration::from_secs(5)).await;
-        assert!(all.iter().all(|(piece, _)| piece.len() <= PIECE));
+        let all = sink(&live, Duration::from_secs(5)).await;
+        assert!(all.iter().all(|(piece, _)| piece.len() <= CHUNK));
         let whole: String = all.iter().map(|(piece, _)| piece.as_str()).collect();
         assert_eq!(whole, text);
         let times: Vec<Duration> = all.iter().map(|(_, at)| *at).collect();
-        assert!(times.windows(2).all(|two| two[1] - two[0] >= BETWEEN));
+        assert!(times.windows(2).all(|two| two[1] - two[0] >= INTERVAL));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_more_is_told_than_the_bound_and_nobody_waits() {
+    async fn output_beyond_the_bound_is_dropped_without_blocking() {
         let live = Arc::new(Live::new(&Redactor::default()));
         for _ in 0..10_000 {
             live.take(&"x".repeat(1_000));
         }
-        assert!(live.state().ready.len() <= MOST);
-        let all = told(&live, Duration::from_secs(60)).await;
+        assert!(live.state().ready.len() <= MAX_OUTPUT);
+        let all = sink(&live, Duration::from_secs(60)).await;
         let whole: usize = all.iter().map(|(piece, _)| piece.len()).sum();
-        assert_eq!(whole, MOST);
+        assert_eq!(whole, MAX_OUTPUT);
         live.take("more");
         assert_eq!(live.finish(), None);
     }
@@ -158,9 +158,9 @@ mod tests {
         for at in 0..=secret.len() {
             let live = Arc::new(Live::new(&redactor));
             live.take(&format!("before {}", &secret[..at]));
-            let mut all = told(&live, Duration::from_secs(1)).await;
+            let mut all = sink(&live, Duration::from_secs(1)).await;
             live.take(&format!("{} after hunt", &secret[at..]));
-            all.extend(told(&live, Duration::from_secs(1)).await);
+            all.extend(sink(&live, Duration::from_secs(1)).await);
             let shown: String = all.into_iter().map(|(piece, _)| piece).collect();
             assert_eq!(shown, "before [redacted] after ");
             assert_eq!(live.finish().as_deref(), Some("hunt"));

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_refused() {
+    fn a_path_that_is_not_a_file_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         mode(dir.path(), 0o700);
         assert!(matches!(

@@ -261,7 +261,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_accepted_never_climbs_and_parses_to_itself(text in "[a./ \\\\~\u{ff0e}\0]{0,40}") {
+        fn an_accepted_path_never_climbs_and_parses_to_itself(text in "[a./ \\\\~\u{ff0e}\0]{0,40}") {
             if let Ok(path) = RelPath::parse(&text) {
                 prop_assert!(!path.as_str().starts_with('/'));
                 prop_assert!(path.components().all(|name| name != ".." && name != "."));

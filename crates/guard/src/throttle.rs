@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_followed_by_a_wait_and_time_gives_tries_back() {
+    fn attempts_are_limited_and_restored_over_time() {
         let (clock, throttle) = throttle(10);
         for _ in 0..3 {
             assert_eq!(throttle.failed(1), Ok(()));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_those_who_wait_are_remembered() {
+    fn memory_is_bounded_and_waiting_parties_are_remembered() {
         let (_clock, throttle) = throttle(100);
         for _ in 0..3 {
             throttle.failed(u32::MAX).unwrap();

@@ -8,7 +8,7 @@ use http::header;
 use http::request::Parts;
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
-use manyhands_guard::{Seat, TrustedProxies};
+use manyhands_guard::{PendingConnection, TrustedProxies};
 
 use crate::refusal::Refusal;
 
@@ -61,13 +61,13 @@ pub fn admit(parts: &Parts, gateway: &Gateway) -> Result<Admitted, ToolError> {
 /// others.
 pub fn proved(parts: &Parts) {
     if let Some(seat) = seat(parts) {
-        seat.admitted();
+        seat.authenticated();
     }
 }
 
 /// The connection's slot among those that are not authenticated yet.
-pub fn seat(parts: &Parts) -> Option<&Arc<Seat>> {
-    parts.extensions.get::<Arc<Seat>>()
+pub fn seat(parts: &Parts) -> Option<&Arc<PendingConnection>> {
+    parts.extensions.get::<Arc<PendingConnection>>()
 }
 
 /// The token in the Authorization header, or under `/v1` in `x-api-key`, where Anthropic's clients

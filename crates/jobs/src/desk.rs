@@ -9,7 +9,7 @@ use manyhands_core::{AgentId, Caller, ErrorCode, Taint, Timestamp, ToolError};
 use manyhands_path::may_act_for;
 use manyhands_schedule::Schedule;
 use manyhands_store::{
-    JobCounts, JobFilter, JobKind, JobRecord, JobRoom, MissedRuns, RunRecord, RunState,
+    JobCounts, JobCreation, JobFilter, JobKind, JobRecord, MissedRuns, RunRecord, RunState,
 };
 use manyhands_wire::{CronJob, CronRan, CronRun, CronStatusResult};
 use serde::Serialize;
@@ -73,7 +73,7 @@ impl JobScheduler {
         let maker = asker.sees();
         let filter = JobFilter {
             agent,
-            maker: maker.as_deref(),
+            creator: maker.as_deref(),
             disabled: true,
         };
         let counted = inner.records.counts(filter, inner.clock.now()).await;
@@ -106,7 +106,7 @@ impl JobScheduler {
         let maker = asker.sees();
         let filter = JobFilter {
             agent,
-            maker: maker.as_deref(),
+            creator: maker.as_deref(),
             disabled,
         };
         let listed = self.inner.records.list(filter, page.0, page.1).await;
@@ -178,13 +178,13 @@ impl JobScheduler {
         };
         // Count and insert in one transaction, or two callers could exceed the limit together.
         match inner.records.create_within(&record, most, own).await {
-            Ok(JobRoom::Kept) => {}
-            Ok(JobRoom::Full) => {
+            Ok(JobCreation::Created) => {}
+            Ok(JobCreation::Full) => {
                 let message = format!("too many jobs (limit {most})");
                 return Err(ToolError::new(ErrorCode::Conflict, message)
                     .hint("remove some, or raise cron.max_jobs"));
             }
-            Ok(JobRoom::FullOfMaker) => {
+            Ok(JobCreation::FullForCreator) => {
                 let message = format!("this caller already has {own} jobs");
                 return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
                     .hint("remove some, or ask the owner to raise cron.max_jobs_per_caller"));
@@ -259,7 +259,7 @@ impl JobScheduler {
     pub async fn tainted(&self) -> Result<Vec<(String, String)>, ToolError> {
         let filter = JobFilter {
             agent: None,
-            maker: None,
+            creator: None,
             disabled: true,
         };
         let (jobs, _) = self.inner.records.list(filter, u32::MAX, 0).await?;
@@ -357,7 +357,7 @@ impl JobScheduler {
                 let sees = asker.sees();
                 let mut own = due;
                 own.retain(|job| {
-                    let of = sees.as_ref().is_none_or(|maker| *maker == job.maker);
+                    let of = sees.as_ref().is_none_or(|maker| *maker == job.creator);
                     of && job.kind == JobKind::Job
                 });
                 inner.claim(own, now).await?
@@ -410,7 +410,7 @@ async fn result(inner: &Inner, job: String, run: &str) -> CronRan {
             CronRan {
                 job_id: job,
                 run_id: Some(run.to_owned()),
-                status: record.state.word().to_owned(),
+                status: record.state.as_str().to_owned(),
                 error: record.error,
                 summary: record.summary,
                 duration_ms: ended.0.saturating_sub(record.claimed.0).max(0),
@@ -418,7 +418,7 @@ async fn result(inner: &Inner, job: String, run: &str) -> CronRan {
             }
         }
         Err(error) => CronRan {
-            status: RunState::Error.word().to_owned(),
+            status: RunState::Error.as_str().to_owned(),
             error: Some(error.text()),
             ..skipped(&job, "")
         },
@@ -429,7 +429,7 @@ fn skipped(job: &str, why: &str) -> CronRan {
     CronRan {
         job_id: job.to_owned(),
         run_id: None,
-        status: RunState::Skipped.word().to_owned(),
+        status: RunState::Skipped.as_str().to_owned(),
         error: Some(why.to_owned()),
         summary: None,
         duration_ms: 0,
@@ -459,7 +459,7 @@ impl Inner {
         let found = self.records.get(id).await?;
         let sees = asker.sees();
         let own = |job: &JobRecord| {
-            job.kind == JobKind::Job && sees.as_ref().is_none_or(|maker| *maker == job.maker)
+            job.kind == JobKind::Job && sees.as_ref().is_none_or(|maker| *maker == job.creator)
         };
         // A foreign job does not exist for this caller, with the same error as an unknown id.
         found.filter(own).ok_or_else(|| {

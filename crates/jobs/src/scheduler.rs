@@ -154,7 +154,7 @@ impl Inner {
                         job: id,
                         expected: first,
                         next: None,
-                        passed: None,
+                        skipped: None,
                         run: None,
                     });
                     jobs.push(None);
@@ -195,7 +195,7 @@ impl Inner {
             job: job.id.clone(),
             expected: first,
             next,
-            passed: passed.map(|passed| self.passed(job, &passed, now, next)),
+            skipped: passed.map(|passed| self.passed(job, &passed, now, next)),
             run: run.map(|at| RunRecord {
                 next_run: next,
                 ..self.new_run(job, at, now)
@@ -208,7 +208,7 @@ impl Inner {
         RunRecord {
             id: self.ids.next::<uuid::Uuid>().to_string(),
             job: job.id.clone(),
-            maker: job.maker.clone(),
+            maker: job.creator.clone(),
             scheduled: at,
             until: None,
             amount: 1,
@@ -303,7 +303,7 @@ impl Inner {
     async fn handle_zone_change(&self) -> Result<(), StoreError> {
         let zone = self.zone();
         let name = zone.iana_name().unwrap_or("UTC");
-        let before = self.records.note("zone", name).await?;
+        let before = self.records.set_note("zone", name).await?;
         if before.is_none_or(|before| before == name) {
             return Ok(());
         }
@@ -334,7 +334,7 @@ impl Inner {
                 let Ok(job) = Job::read(record) else { continue };
                 let next = job.schedule.next_after(now, &zone);
                 if next.is_some_and(|next| next != seen && wanted(&job, next, seen)) {
-                    self.records.move_on(&job.record.id, seen, next).await?;
+                    self.records.reschedule(&job.record.id, seen, next).await?;
                 }
             }
         }

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let args = Args::read();
     // Before anything else: the keeper and the script worker must not read settings or start a runtime.
     if let Command::Keeper = args.command {
-        manyhands_guard::keep_watch(std::io::stdin());
+        manyhands_guard::run_keeper(std::io::stdin());
         return ExitCode::SUCCESS;
     }
     if let Command::ScriptWorker = args.command {

@@ -156,7 +156,7 @@ pub fn supervisor(ctx: &CliContext) -> Result<Supervisor, Failure> {
     } else {
         ctx.program()?
     };
-    Ok(Supervisor::new(MAX_PROGRAMS).kept_by(us, vec!["keeper".to_owned()]))
+    Ok(Supervisor::new(MAX_PROGRAMS).with_keeper(us, vec!["keeper".to_owned()]))
 }
 
 /// Waits until all child processes have exited, up to a timeout.

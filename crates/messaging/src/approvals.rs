@@ -3,7 +3,7 @@
 use manyhands_agent::SessionKey;
 use manyhands_channels::{Button, Inbound, InboundEvent, OutgoingContent, OutgoingMessage};
 use manyhands_core::{AgentId, ApprovalId, ChatRef, ToolError};
-use manyhands_store::{InboxState, Promise};
+use manyhands_store::{InboxState, PendingReply};
 use serde_json::Value;
 
 use super::Chats;
@@ -21,21 +21,21 @@ impl Chats {
     /// Asks the owner to approve a call, in the chat where they write or where the turn runs.
     pub(super) async fn ask_owner(
         &self,
-        promise: &Promise,
+        promise: &PendingReply,
         by_owner: bool,
         approval: ApprovalId,
         tool: &str,
         arguments: &Value,
     ) -> Result<(), ToolError> {
-        let here = by_owner && !promise.place.is_shared();
+        let here = by_owner && !promise.chat.is_shared();
         let place = match here {
-            true => Some(promise.place.clone()),
+            true => Some(promise.chat.clone()),
             false => self.owners_chats().await?.into_iter().next(),
         };
         let key = format!("ask:{approval}");
         let Some(place) = place else {
             let text = "This needs my owner's approval, which they give on their own device.";
-            let rows = self.rows(OutgoingText::new(&promise.place, text, &key))?;
+            let rows = self.rows(OutgoingText::new(&promise.chat, text, &key))?;
             return self.put(&rows).await.map(drop);
         };
         if !by_owner {
@@ -49,7 +49,7 @@ impl Chats {
         let shown = shown.replace("```", "'''");
         let who = match here {
             true => String::new(),
-            false => format!(", requested for {}", who(&promise.place)),
+            false => format!(", requested for {}", who(&promise.chat)),
         };
         let mut text = format!("**Approval needed** for `{tool}`{who}\n```json\n{shown}\n```");
         text.push_str(&self.about(approval).await);
@@ -74,13 +74,13 @@ impl Chats {
 
     /// Tells the requester, once per turn, that the owner was asked. The details go to the owner
     /// only, since others may read along here.
-    async fn announce_wait(&self, promise: &Promise) -> Result<(), ToolError> {
+    async fn announce_wait(&self, promise: &PendingReply) -> Result<(), ToolError> {
         let text = "This needs my owner's approval. I have asked them and will answer here once they decide.";
         let key = format!("waits:{}:{}", promise.session_key, promise.run_id);
         let words = OutgoingText {
-            reply_to: super::intake::answers(&promise.place),
+            reply_to: super::intake::answers(&promise.chat),
             session: Some(promise.session_key.clone()),
-            ..OutgoingText::new(&promise.place, text, &key)
+            ..OutgoingText::new(&promise.chat, text, &key)
         };
         let rows = self.rows(words)?;
         self.put(&rows).await.map(drop)
@@ -114,7 +114,7 @@ impl Chats {
         let last = last?.and_then(|record| record.peer);
         let last: Option<ChatRef> = last.and_then(|last| serde_json::from_str(&last).ok());
         let senders = self.0.records.senders().await?;
-        let paired = senders.into_iter().map(|sender| sender.place);
+        let paired = senders.into_iter().map(|sender| sender.chat);
         let is_owners = |place: &ChatRef| {
             let used = self.channel(&place.channel, &place.account).is_some();
             let caller = super::caller_of(&settings, &known, place);

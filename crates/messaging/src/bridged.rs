@@ -213,7 +213,7 @@ impl Chats {
             expires: Some(Timestamp(self.0.clock.now().0 + hours * 3_600_000)),
             // The file belongs to the gateway until its message is processed, so no caller's quota
             // counts.
-            room: artifact_room(limits, true),
+            quota: artifact_room(limits, true),
         };
         let kept = match self.0.artifacts.disk.admit(false) {
             Ok(()) => self.0.artifacts.store.put(new, bytes).await,

@@ -195,7 +195,11 @@ impl Chats {
     /// The platform's id of the message to reply to: one of ours by its `message_id`, or an id in
     /// the platform's notation. `None` if the platform assigned none and it cannot be quoted.
     async fn answered(&self, to: &ChatRef, named: &str) -> Result<Option<String>, ToolError> {
-        let row = self.0.records.said_as(&to.lane(), &named_key(named)).await;
+        let row = self
+            .0
+            .records
+            .outbound_by_key(&to.lane(), &named_key(named))
+            .await;
         let Some(row) = row? else {
             return match is_platform_id(&to.channel, named) {
                 true => Ok(Some(named.to_owned())),
@@ -272,7 +276,7 @@ impl contact_delivery::Deliver for Carrier {
             .await?;
         Ok(contact_delivery::ContactDelivery {
             id: told.id,
-            state: told.state.word().to_owned(),
+            state: told.state.as_str().to_owned(),
             reason: told.why,
         })
     }

@@ -11,7 +11,7 @@ use manyhands_channels::{
     Channel, ChannelCapabilities, ConnectionStatus, OutgoingContent, OutgoingMessage, SendError,
 };
 use manyhands_core::{ArtifactId, ChatLane, Timestamp, contained};
-use manyhands_store::{OutboxRow, OutboxState, SendEnd};
+use manyhands_store::{OutboxRow, OutboxState, SendResult};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -102,7 +102,7 @@ impl Chats {
             let sent = Err(SendError::Unknown(why));
             let end = match message {
                 Ok(message) => self.end_of(channel, &row, &message, sent),
-                Err(_) => SendEnd::Failed {
+                Err(_) => SendResult::Failed {
                     why: "the message is damaged".to_owned(),
                 },
             };
@@ -120,7 +120,7 @@ impl Chats {
         loop {
             // Before reading, so that a change during the read wakes the loop again.
             changes.mark_unchanged();
-            let waiting = self.0.records.next_to_say(name, account, CHATS).await;
+            let waiting = self.0.records.next_outbound(name, account, CHATS).await;
             let waiting = waiting.unwrap_or_else(|error| {
                 tracing::warn!(event = "outbox_read_failed", channel = name, account, %error, "failed to read the outbox; will retry");
                 Vec::new()
@@ -164,7 +164,7 @@ impl Chats {
                             "internal error: sending a message panicked"
                         );
                         let why = panicked.to_string();
-                        this.ended(&row, &SendEnd::Failed { why }, None).await;
+                        this.ended(&row, &SendResult::Failed { why }, None).await;
                     }
                 });
             }
@@ -190,7 +190,7 @@ impl Chats {
     async fn send_one(&self, channel: &Arc<dyn Channel>, row: &OutboxRow, pace: &Pace) {
         let Ok(message) = serde_json::from_str::<OutgoingMessage>(&row.body) else {
             let why = "the message is damaged".to_owned();
-            return self.ended(row, &SendEnd::Failed { why }, None).await;
+            return self.ended(row, &SendResult::Failed { why }, None).await;
         };
         let can = channel.abilities();
         let wait = pace.take(&row.lane, message.to.is_shared(), can);
@@ -200,11 +200,11 @@ impl Chats {
         }
         let file = match self.file_of(&message).await {
             Ok(file) => file,
-            Err(why) => return self.ended(row, &SendEnd::Failed { why }, None).await,
+            Err(why) => return self.ended(row, &SendResult::Failed { why }, None).await,
         };
         // Marked as sending on disk before the request leaves. After a crash the message is then
         // known to be in doubt, and is not silently sent twice.
-        match self.0.records.sending(&row.id).await {
+        match self.0.records.mark_sending(&row.id).await {
             Ok(true) => {}
             Ok(false) => return, // discarded meanwhile
             Err(error) => {
@@ -243,7 +243,7 @@ impl Chats {
         row: &OutboxRow,
         message: &OutgoingMessage,
         sent: Result<manyhands_channels::SendReceipt, SendError>,
-    ) -> SendEnd {
+    ) -> SendResult {
         let settings = self.0.settings.current();
         let now = self.0.clock.now();
         let again = |after: Duration, why: String| {
@@ -251,10 +251,10 @@ impl Chats {
             let millis = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
             let due = Timestamp(now.0.saturating_add(millis));
             match due.0.saturating_sub(row.created.0) > hours * 3_600_000 {
-                true => SendEnd::Failed {
+                true => SendResult::Failed {
                     why: format!("not sent within {hours} hours: {why}"),
                 },
-                false => SendEnd::Again { due, why },
+                false => SendResult::Retry { due, why },
             }
         };
         let tried = u32::try_from(row.attempts).unwrap_or(u32::MAX).min(20);
@@ -263,29 +263,29 @@ impl Chats {
             .saturating_mul(2_u32.saturating_pow(tried))
             .min(WAITS.1);
         match sent {
-            Ok(delivered) => SendEnd::Sent {
+            Ok(delivered) => SendResult::Sent {
                 message: delivered.message,
             },
             Err(SendError::Later { after, why }) => again(after.unwrap_or(wait), why),
-            Err(SendError::Never(why) | SendError::Unreachable(why)) => SendEnd::Failed { why },
+            Err(SendError::Never(why) | SendError::Unreachable(why)) => SendResult::Failed { why },
             Err(SendError::Account(why)) => {
                 let standing = ConnectionStatus::Broken { why: why.clone() };
                 self.stands(channel.name(), channel.account(), standing);
                 again(ACCOUNT_WAIT, why)
             }
             Err(SendError::Unknown(why)) if channel.repeatable(message) => again(wait, why),
-            Err(SendError::Unknown(why)) => SendEnd::Unknown {
+            Err(SendError::Unknown(why)) => SendResult::Unknown {
                 why,
                 // A message in doubt is resent once, not for ever.
-                again: settings.channels.resend_unknown && !row.key.is_resend(),
+                resend: settings.channels.resend_unknown && !row.key.is_resend(),
             },
         }
     }
 
     /// Records the outcome of an attempt. Retries until it is on disk, because a lost outcome could
     /// not be reconstructed.
-    async fn ended(&self, row: &OutboxRow, end: &SendEnd, reached: Option<bool>) {
-        if let SendEnd::Failed { why } | SendEnd::Unknown { why, .. } = end {
+    async fn ended(&self, row: &OutboxRow, end: &SendResult, reached: Option<bool>) {
+        if let SendResult::Failed { why } | SendResult::Unknown { why, .. } = end {
             tracing::warn!(
                 event = "message_not_delivered",
                 message = row.id,
@@ -295,7 +295,7 @@ impl Chats {
             );
         }
         let mut wait = WAITS.0;
-        while let Err(error) = self.0.records.sent(&row.id, end).await {
+        while let Err(error) = self.0.records.finish_attempt(&row.id, end).await {
             tracing::warn!(event = "outbox_state_save_failed", message = row.id, %error, "failed to persist the delivery state of a message; will retry");
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}

@@ -57,7 +57,7 @@ impl Chats {
         if rows.is_empty() {
             return Ok(());
         }
-        let kept = self.0.records.hear(rows).await;
+        let kept = self.0.records.receive(rows).await;
         let new = kept?;
         if new > 0 {
             self.0.heard.notify_one();
@@ -75,14 +75,16 @@ impl EventSink for AccountEar {
 
     async fn noted(&self, name: &str) -> Result<Option<String>, ChannelError> {
         let records = &self.chats.0.records;
-        let noted = records.noted(&self.channel, &self.account, name).await;
+        let noted = records
+            .account_value(&self.channel, &self.account, name)
+            .await;
         noted.map_err(|e| ChannelError::NotKept(e.to_string()))
     }
 
     async fn note(&self, name: &str, value: &str) -> Result<(), ChannelError> {
         let records = &self.chats.0.records;
         let noted = records
-            .note(&self.channel, &self.account, name, value)
+            .set_account_value(&self.channel, &self.account, name, value)
             .await;
         noted.map_err(|e| ChannelError::NotKept(e.to_string()))
     }

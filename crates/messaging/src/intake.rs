@@ -9,7 +9,7 @@ use manyhands_agent::{
 };
 use manyhands_channels::{Inbound, InboundEvent, InboundMessage};
 use manyhands_core::{Caller, ChatRef, ErrorCode, Taint, ToolError, contained};
-use manyhands_store::{InboxRow, InboxState, Promise, StoreError};
+use manyhands_store::{InboxRow, InboxState, PendingReply, StoreError};
 
 use super::access::{Reception, reception};
 use super::say::OutgoingText;
@@ -42,7 +42,7 @@ impl Chats {
         let mut waiting: VecDeque<InboxRow> = VecDeque::new();
         loop {
             if waiting.is_empty() && lanes.has_room() {
-                let heads = self.0.records.heads(&lanes.not_now(), AHEAD).await;
+                let heads = self.0.records.next_inbound(&lanes.not_now(), AHEAD).await;
                 waiting = heads.map_or_else(
                     |error| {
                         tracing::warn!(event = "inbox_read_failed", %error, "failed to read the inbox; will retry");
@@ -103,7 +103,7 @@ impl Chats {
             let kept = match end {
                 IntakeOutcome::Settled(state, why) => {
                     let why = why.as_deref();
-                    let settled = self.0.records.settle(&row.id, state, why).await;
+                    let settled = self.0.records.finish_inbound(&row.id, state, why).await;
                     settled.map(|()| None)
                 }
                 IntakeOutcome::Again(why) => self.again(&row, &why).await,
@@ -117,13 +117,18 @@ impl Chats {
                     return Some(BETWEEN);
                 }
             }
-            next = self.0.records.head(&row.lane).await.unwrap_or(None);
+            next = self
+                .0
+                .records
+                .next_inbound_in(&row.lane)
+                .await
+                .unwrap_or(None);
         }
         None
     }
 
     async fn again(&self, row: &InboxRow, why: &str) -> Result<Option<Duration>, StoreError> {
-        let tried = self.0.records.tried(&row.id, why).await?;
+        let tried = self.0.records.record_attempt(&row.id, why).await?;
         if tried < ATTEMPTS {
             let rest = BETWEEN * u32::try_from(tried.max(1)).unwrap_or(1);
             return Ok(Some(rest));
@@ -155,7 +160,10 @@ impl Chats {
             "gave up on an incoming message; `manyhands inbox` can retry it"
         );
         let state = InboxState::Failed;
-        self.0.records.settle(&row.id, state, Some(why)).await
+        self.0
+            .records
+            .finish_inbound(&row.id, state, Some(why))
+            .await
     }
 
     async fn take(&self, row: &InboxRow) -> IntakeOutcome {
@@ -225,7 +233,7 @@ impl Chats {
         }
         let records = &self.0.records;
         let name = inbound.chat_name.as_deref();
-        records.note_chat(place, name).await?;
+        records.record_chat(place, name).await?;
         // Best effort: under load some senders are recorded later, when they write again.
         let _ = self.0.seen.try_send(inbound.clone());
         // Rights are computed when the event is processed and not when it arrived, so a sender
@@ -266,7 +274,11 @@ impl Chats {
         why: &str,
     ) -> Result<IntakeOutcome, ToolError> {
         let (channel, account) = (&row.channel, &row.account);
-        let noted = self.0.records.bounced(channel, account, message, why).await;
+        let noted = self
+            .0
+            .records
+            .mark_bounced(channel, account, message, why)
+            .await;
         let ours = noted?;
         tracing::warn!(
             event = "message_undeliverable",
@@ -295,10 +307,10 @@ impl Chats {
         caller: &Caller,
     ) -> Result<(), ToolError> {
         let minds = self.minds()?;
-        let promise = Promise {
+        let promise = PendingReply {
             session_key: key.to_string(),
             run_id: row.id.clone(),
-            place: inbound.place.clone(),
+            chat: inbound.place.clone(),
             ticket: inbound.ticket.clone(),
             draft: None,
             created: self.0.clock.now(),
@@ -306,7 +318,7 @@ impl Chats {
         // The promise is on disk before the turn exists, so a turn never ends without a chat to
         // reply to. The run id is the event id: however often the event is processed, it becomes
         // one turn.
-        let kept = self.0.records.promise(&promise).await;
+        let kept = self.0.records.add_pending_reply(&promise).await;
         kept?;
         let origin = origin(inbound, caller);
         let listener = minds.listen(Subscription::Session(key)); // before sending, so that no event is missed

@@ -294,7 +294,7 @@ impl Chats {
     /// Resumes interrupted work, and starts receiving and sending.
     pub async fn start(&self) -> Result<(), StoreError> {
         // Before anything is sent: rows still marked as sending belong to the previous process.
-        for row in self.0.records.was_sending().await? {
+        for row in self.0.records.interrupted().await? {
             let key = (row.channel.clone(), row.account.clone());
             self.interrupted().entry(key).or_default().push(row);
         }
@@ -410,7 +410,7 @@ impl Chats {
                 begun.push((key, running));
             }
         }
-        self.0.records.changes().note();
+        self.0.records.changes().notify();
         for ((channel, account), running) in begun {
             self.spawn(|this| async move {
                 again(|| this.run_account(&channel, &account, &running)).await;
@@ -435,7 +435,11 @@ impl Chats {
     }
 
     async fn is_stopped(&self, channel: &str, account: &str) -> bool {
-        let noted = self.0.records.noted(channel, account, STOPPED).await;
+        let noted = self
+            .0
+            .records
+            .account_value(channel, account, STOPPED)
+            .await;
         matches!(noted, Ok(Some(value)) if value == "yes")
     }
 
@@ -550,7 +554,7 @@ impl Chats {
             match made.me().await {
                 Ok(me) => {
                     running.state().me = Some(me);
-                    self.0.records.changes().note();
+                    self.0.records.changes().notify();
                     return;
                 }
                 Err(manyhands_channels::SendError::Account(_)) => return,
@@ -570,7 +574,7 @@ impl Chats {
         if state.standing != standing {
             state.standing = standing;
             state.since = self.0.clock.now();
-            self.0.records.changes().note();
+            self.0.records.changes().notify();
         }
     }
 
@@ -637,7 +641,9 @@ impl Chats {
 
     async fn note(&self, channel: &str, account: &str, stopped: &str) -> Result<(), ToolError> {
         let records = &self.0.records;
-        let noted = records.note(channel, account, STOPPED, stopped).await;
+        let noted = records
+            .set_account_value(channel, account, STOPPED, stopped)
+            .await;
         noted.map_err(ToolError::from)
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use manyhands_agent::{ChatListener, Lagged, SessionKey, Subscription, TurnEvent};
 use manyhands_channels::{Channel, OutgoingContent, OutgoingMessage, SendError};
-use manyhands_store::Promise;
+use manyhands_store::PendingReply;
 use tokio::time::Instant;
 
 use super::Chats;
@@ -47,7 +47,7 @@ impl Lives {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(&self, promise: &Promise) -> Option<Entered> {
+    fn enter(&self, promise: &PendingReply) -> Option<Entered> {
         let key = (promise.session_key.clone(), promise.run_id.clone());
         let mut gates = self.gates();
         // At the limit the reply is simply not shown live; it still arrives through the outbox.
@@ -124,7 +124,7 @@ impl Drop for Entered {
 struct Live {
     chats: Chats,
     channel: Arc<dyn Channel>,
-    promise: Promise,
+    promise: PendingReply,
     by_owner: bool,
     /// Whether drafts are shown.
     drafts: bool,
@@ -140,19 +140,20 @@ struct Live {
 impl Chats {
     /// After a restart: resumes the live views of an account and repeats open approval requests.
     pub(super) async fn show_again(&self, channel: &str, account: &str) {
-        let (Ok(promises), Ok(minds)) = (self.0.records.promises().await, self.minds()) else {
+        let (Ok(promises), Ok(minds)) = (self.0.records.pending_replies().await, self.minds())
+        else {
             return;
         };
         let (settings, known) = (self.0.settings.current(), self.0.known.load_full());
-        let of_account = |promise: &Promise| {
-            let place = &promise.place;
+        let of_account = |promise: &PendingReply| {
+            let place = &promise.chat;
             place.channel == channel && place.account == account
         };
         for promise in promises.into_iter().filter(of_account) {
             let Ok(key) = promise.session_key.parse::<SessionKey>() else {
                 continue;
             };
-            let caller = super::caller_of(&settings, &known, &promise.place);
+            let caller = super::caller_of(&settings, &known, &promise.chat);
             let by_owner = caller.is_some_and(|caller| caller.is_owner());
             let listener = minds.listen(Subscription::Session(&key));
             if let Some((id, tool)) = minds.question(&key)
@@ -168,8 +169,8 @@ impl Chats {
     }
 
     /// Shows a reply live until it is complete.
-    pub(super) fn show_live(&self, promise: Promise, listener: ChatListener, by_owner: bool) {
-        let place = &promise.place;
+    pub(super) fn show_live(&self, promise: PendingReply, listener: ChatListener, by_owner: bool) {
+        let place = &promise.chat;
         let Some(channel) = self.channel(&place.channel, &place.account) else {
             return;
         };
@@ -201,7 +202,7 @@ impl Chats {
 }
 
 impl Live {
-    async fn follow(mut self, mut listener: ChatListener) -> (Promise, Entered) {
+    async fn follow(mut self, mut listener: ChatListener) -> (PendingReply, Entered) {
         let mut typing = tokio::time::interval(TYPING);
         let types = self.channel.abilities().typing;
         loop {
@@ -224,7 +225,7 @@ impl Live {
                         return (self.promise, self.gate);
                     }
                     if types {
-                        let _ = self.channel.typing(&self.promise.place).await; // best effort
+                        let _ = self.channel.typing(&self.promise.chat).await; // best effort
                     }
                 }
                 () = tokio::time::sleep_until(self.next_edit), if self.wants_edit() => {
@@ -281,12 +282,12 @@ impl Live {
         let words = OutgoingText {
             edits: self.draft.take(),
             session: Some(self.promise.session_key.clone()),
-            ..OutgoingText::new(&self.promise.place, said, &key)
+            ..OutgoingText::new(&self.promise.chat, said, &key)
         };
         let (session, run) = (&self.promise.session_key, &self.promise.run_id);
         // From here on the draft is a permanent message.
         let records = &self.chats.0.records;
-        let kept = records.drafted(session, run, None).await;
+        let kept = records.set_draft(session, run, None).await;
         let put = match self.chats.rows(words) {
             Ok(rows) if kept.is_ok() => self.chats.put(&rows).await.map(drop),
             Ok(_) => Ok(()),
@@ -301,8 +302,16 @@ impl Live {
     async fn show(&mut self) {
         let can = self.channel.abilities();
         self.next_edit = Instant::now() + can.per_edit;
-        let lane = self.promise.place.lane();
-        if self.draft.is_none() && self.chats.0.records.is_waiting(&lane).await.unwrap_or(true) {
+        let lane = self.promise.chat.lane();
+        if self.draft.is_none()
+            && self
+                .chats
+                .0
+                .records
+                .has_outbound(&lane)
+                .await
+                .unwrap_or(true)
+        {
             return;
         }
         if !self.gate.begin() {
@@ -320,7 +329,7 @@ impl Live {
     /// existed.
     async fn is_owed(&self) -> bool {
         let (session, run) = (&self.promise.session_key, &self.promise.run_id);
-        let owed = self.chats.0.records.promised(session, run).await;
+        let owed = self.chats.0.records.pending_reply(session, run).await;
         matches!(owed, Ok(Some(_)))
     }
 
@@ -332,8 +341,8 @@ impl Live {
         };
         self.shown.clone_from(&self.text);
         let message = OutgoingMessage {
-            to: self.promise.place.chat_only(),
-            reply_to: answers(&self.promise.place),
+            to: self.promise.chat.chat_only(),
+            reply_to: answers(&self.promise.chat),
             ticket: None,
             say: OutgoingContent::Text {
                 text: first,
@@ -360,7 +369,7 @@ impl Live {
         };
         let (session, run) = (&self.promise.session_key, &self.promise.run_id);
         let records = &self.chats.0.records;
-        match records.drafted(session, run, Some(&message)).await {
+        match records.set_draft(session, run, Some(&message)).await {
             Ok(()) => self.draft = Some(message),
             Err(_) => self.drafts = false,
         }

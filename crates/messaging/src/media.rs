@@ -150,7 +150,7 @@ impl Chats {
             caller: caller.key(),
             bucket: Bucket::Results,
             expires: Some(Timestamp(self.0.clock.now().0 + KEPT_MS)),
-            room: artifact_room(limits, caller.is_owner()),
+            quota: artifact_room(limits, caller.is_owner()),
         };
         let size = bytes.len();
         let kept = match self.0.artifacts.disk.admit(caller.is_owner()) {

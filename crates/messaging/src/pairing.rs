@@ -43,12 +43,12 @@ impl Chats {
             state: SenderState::Asking,
             owner: false,
             code: Some(code.clone()),
-            said: Some(text.chars().take(SAID).collect()),
-            place: place.clone(),
-            asked: self.0.clock.now(),
+            first_message: Some(text.chars().take(SAID).collect()),
+            chat: place.clone(),
+            requested: self.0.clock.now(),
             decided: None,
         };
-        let new = self.0.records.ask_to_be_known(&row).await;
+        let new = self.0.records.request_pairing(&row).await;
         if !new? {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl Chats {
             false => "Welcome. You are known here now; write to me again.",
         };
         let key = format!("paired:{}:{}:{}", row.channel, row.id, self.0.clock.now().0);
-        let rows = self.rows(OutgoingText::new(&row.place, text, &key))?;
+        let rows = self.rows(OutgoingText::new(&row.chat, text, &key))?;
         self.put(&rows).await?;
         Ok(paired(row))
     }
@@ -101,7 +101,7 @@ impl Chats {
     /// Forgets a sender, who becomes a stranger again.
     pub async fn forget(&self, pair: Pair<'_>) -> Result<Paired, ToolError> {
         let row = self.meant(&pair).await?;
-        let done = self.0.records.forget_sender(&row.channel, &row.id).await;
+        let done = self.0.records.remove_sender(&row.channel, &row.id).await;
         done?;
         self.learn_known().await?;
         Ok(paired(row))

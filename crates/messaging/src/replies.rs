@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use manyhands_agent::{Lagged, Subscription, TurnEvent, ended};
 use manyhands_core::{ChatRef, ErrorCode, ToolError};
-use manyhands_store::{NewOutbound, Promise, TurnState};
+use manyhands_store::{NewOutbound, PendingReply, TurnState};
 
 use super::Chats;
 use super::intake::answers;
@@ -31,7 +31,7 @@ impl Chats {
                 event = ends.next() => match event {
                     Ok(event) => {
                         let session = event.session.to_string();
-                        let promised = self.0.records.promised(&session, &event.run_id).await;
+                        let promised = self.0.records.pending_reply(&session, &event.run_id).await;
                         if let Ok(Some(promise)) = promised {
                             self.try_to_fulfil(&promise).await;
                         }
@@ -45,7 +45,7 @@ impl Chats {
     }
 
     async fn check_promises(&self) {
-        match self.0.records.promises().await {
+        match self.0.records.pending_replies().await {
             Ok(promises) => {
                 for promise in promises {
                     self.try_to_fulfil(&promise).await;
@@ -59,7 +59,7 @@ impl Chats {
 
     /// Queues the replies that a session owes, before it is deleted with its turns.
     pub async fn settle(&self, session: &str) {
-        match self.0.records.promises().await {
+        match self.0.records.pending_replies().await {
             Ok(promises) => {
                 for promise in promises.iter().filter(|one| one.session_key == session) {
                     self.try_to_fulfil(promise).await;
@@ -71,7 +71,7 @@ impl Chats {
         }
     }
 
-    pub(super) async fn try_to_fulfil(&self, promise: &Promise) {
+    pub(super) async fn try_to_fulfil(&self, promise: &PendingReply) {
         if let Err(error) = self.fulfil_if_ended(promise).await {
             tracing::warn!(event = "reply_queue_failed", session = promise.session_key, %error, "failed to queue a reply; will retry");
         }
@@ -79,9 +79,9 @@ impl Chats {
 
     /// Queues the reply if the turn has ended; the promise is removed in the same transaction, so a
     /// crash neither loses nor doubles it.
-    pub(super) async fn fulfil_if_ended(&self, promise: &Promise) -> Result<(), ToolError> {
+    pub(super) async fn fulfil_if_ended(&self, promise: &PendingReply) -> Result<(), ToolError> {
         let (session, run) = (&promise.session_key, &promise.run_id);
-        let turn = self.0.store.sessions().run(session, run).await;
+        let turn = self.0.store.sessions().turn_of_run(session, run).await;
         let turn = turn?;
         let answer = match &turn {
             None if self.0.clock.now().0 - promise.created.0 > ORPHAN_MS => Vec::new(),
@@ -95,7 +95,7 @@ impl Chats {
                 Some(_) if !self.0.lives.shut(session, run) => return Ok(()),
                 Some(what) => {
                     // Read the promise again: the last draft may have been recorded since.
-                    let now = self.0.records.promised(session, run).await;
+                    let now = self.0.records.pending_reply(session, run).await;
                     match now? {
                         None => return Ok(()),
                         Some(promise) => self.answer(&promise, &what)?,
@@ -105,7 +105,7 @@ impl Chats {
         };
         // One transaction for the outbox row and the promise: a crash leaves either both or
         // neither.
-        let kept = self.0.records.keep_promise(session, run, &answer).await;
+        let kept = self.0.records.send_reply(session, run, &answer).await;
         kept?;
         self.outbox_changed();
         Ok(())
@@ -117,11 +117,15 @@ impl Chats {
         caller.is_some_and(|caller| caller.is_owner())
     }
 
-    fn answer(&self, promise: &Promise, what: &TurnEvent) -> Result<Vec<NewOutbound>, ToolError> {
+    fn answer(
+        &self,
+        promise: &PendingReply,
+        what: &TurnEvent,
+    ) -> Result<Vec<NewOutbound>, ToolError> {
         let text = match what {
             TurnEvent::Final { text, .. } => text.clone(),
             // Error texts may name hosts, models and paths; guests get a generic one.
-            TurnEvent::Error(failure) if !self.is_owner(&promise.place) => {
+            TurnEvent::Error(failure) if !self.is_owner(&promise.chat) => {
                 tracing::warn!(
                     event = "turn_failed_for_guest",
                     session = promise.session_key,
@@ -147,11 +151,11 @@ impl Chats {
         }
         let key = format!("reply:{}:{}", promise.session_key, promise.run_id);
         self.rows(OutgoingText {
-            reply_to: answers(&promise.place),
+            reply_to: answers(&promise.chat),
             ticket: promise.ticket.clone(),
             edits: promise.draft.clone(),
             session: Some(promise.session_key.clone()),
-            ..OutgoingText::new(&promise.place, &text, &key)
+            ..OutgoingText::new(&promise.chat, &text, &key)
         })
     }
 }

@@ -117,7 +117,7 @@ impl Chats {
 
     /// Stores outgoing rows and returns the id of the last. They are on disk when this returns.
     pub(super) async fn put(&self, rows: &[NewOutbound]) -> Result<Option<String>, ToolError> {
-        let ids = self.0.records.say(rows).await?;
+        let ids = self.0.records.send(rows).await?;
         self.outbox_changed();
         Ok(ids.last().cloned())
     }
@@ -165,7 +165,7 @@ impl Chats {
             caller: "gateway".to_owned(),
             bucket: Bucket::Results,
             expires: Some(Timestamp(now.0 + KEPT_MS)),
-            room: ArtifactQuota::ENDLESS,
+            quota: ArtifactQuota::UNLIMITED,
         };
         let kept = self.0.artifacts.store.put(new, file.bytes).await;
         let artifact = kept?.id;
@@ -263,14 +263,14 @@ impl Chats {
 
     /// Discards an undelivered message.
     pub async fn let_go(&self, id: &str) -> Result<(), ToolError> {
-        let done = self.0.records.let_go(id).await?;
+        let done = self.0.records.drop_outbound(id).await?;
         self.outbox_changed();
         done.then_some(()).ok_or_else(|| not_lost(id))
     }
 
     /// Retries a failed incoming message.
     pub async fn rehear(&self, id: &str) -> Result<(), ToolError> {
-        let done = self.0.records.retry(id).await?;
+        let done = self.0.records.retry_inbound(id).await?;
         self.0.heard.notify_one();
         done.then_some(()).ok_or_else(|| {
             ToolError::not_found(format!("there is no failed message {id} in the inbox"))

@@ -35,7 +35,7 @@ impl Chats {
     /// Updates the metrics of queues and accounts.
     pub async fn measure(&self, metrics: &Metrics) {
         let records = &self.0.records;
-        if let (Ok(heard), Ok(said)) = (records.backlog().await, records.lost().await) {
+        if let (Ok(heard), Ok(said)) = (records.backlog().await, records.undelivered().await) {
             let counts = [
                 ("inbox_messages", "waiting", heard.waiting),
                 ("inbox_messages", "failed", heard.failed),

@@ -76,7 +76,7 @@ impl Nodes {
         let catalogue = self.catalogue.load();
         let free = |id: &NodeId| {
             let known = state.known.contains_key(id) || state.online.contains_key(id);
-            !known && !catalogue.has_shelf(id.as_str())
+            !known && !catalogue.has_namespace(id.as_str())
         };
         let mut names = std::iter::once(name.clone())
             .chain((2..=MAX_IN_ALL).map(|number| format!("{}-{number}", short(&name))))

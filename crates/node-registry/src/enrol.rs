@@ -36,7 +36,7 @@ impl Nodes {
     /// Redeems a code and returns the name of its node.
     pub async fn use_code(&self, code: &str) -> Result<Option<NodeId>, StoreError> {
         let code = code.trim().to_ascii_lowercase();
-        self.records.take_code(&code, self.now()).await
+        self.records.redeem_code(&code, self.now()).await
     }
 
     /// `join-xxxxx-xxxxx-xxxxx-xxxxx`: about 99 random bits.

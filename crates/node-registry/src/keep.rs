@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use manyhands_core::{ErrorCode, NodeId, ToolError};
-use manyhands_store::{NodeNews, NodeRecord, StoreError};
+use manyhands_store::{NodeProcessEvent, NodeRecord, StoreError};
 use manyhands_wire::{NodeExecEventParams, NodeForgetResult};
 
 use super::origins::ProcessOrigin;
@@ -105,7 +105,7 @@ impl Nodes {
             return Err(error.into());
         }
         self.disconnect(&old.id, "the node was renamed and must reconnect");
-        self.roll.note();
+        self.roll.notify();
         Ok(new)
     }
 
@@ -133,7 +133,7 @@ impl Nodes {
         }
         drop(keeping);
         let disconnected = self.disconnect(&record.id, "the owner removed the node");
-        self.roll.note();
+        self.roll.notify();
         let result = NodeForgetResult {
             ok: true,
             node_id: record.id.to_string(),
@@ -166,11 +166,11 @@ impl Nodes {
     ) -> Result<(bool, Arc<ProcessNotice>), StoreError> {
         let call = told.call_id.as_deref();
         let origin = call.and_then(|call| self.origins.of(node, call));
-        let mut news = NodeNews {
+        let mut news = NodeProcessEvent {
             node: node.clone(),
             event_id: told.event_id.clone(),
             session_id: told.session_id.clone(),
-            event: told.event.word().to_owned(),
+            event: told.event.as_str().to_owned(),
             caller: origin.as_ref().map(|origin| origin.caller.clone()),
             agent: origin.as_ref().map(|origin| origin.agent.clone()),
             session_key: origin.as_ref().and_then(|origin| origin.session.clone()),
@@ -180,7 +180,7 @@ impl Nodes {
             payload: serde_json::to_string(&told).unwrap_or_default(),
             at: self.now(),
         };
-        let new = self.records.tell(&mut news).await?;
+        let new = self.records.record_event(&mut news).await?;
         let token = news.token.and_then(|token| token.parse().ok());
         let origin = news
             .caller

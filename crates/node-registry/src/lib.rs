@@ -250,7 +250,7 @@ impl Nodes {
             return Err(ToolError::new(ErrorCode::Unavailable, message));
         }
         // Nodes and servers share one name space; a server of that name must not be shadowed.
-        if !state.online.contains_key(&id) && self.catalogue.load().has_shelf(id.as_str()) {
+        if !state.online.contains_key(&id) && self.catalogue.load().has_namespace(id.as_str()) {
             let message = format!("an MCP server of this gateway is called {id}");
             return Err(ToolError::new(ErrorCode::Conflict, message)
                 .hint("connect under another name, or rename the server in config.toml"));
@@ -265,7 +265,7 @@ impl Nodes {
         self.seen(&mut state, id, offer, token);
         drop(state);
         self.note_change();
-        self.roll.note();
+        self.roll.notify();
         Ok(node)
     }
 
@@ -296,8 +296,8 @@ impl Nodes {
         self.catalogue.rcu(|all| {
             let mut all = Catalogue::clone(all);
             match &tools {
-                Some(tools) => refused = all.shelve(id.as_str(), tools.clone()).err(),
-                None => all.unshelve(id.as_str()),
+                Some(tools) => refused = all.set_namespace(id.as_str(), tools.clone()).err(),
+                None => all.remove_namespace(id.as_str()),
             }
             all
         });
@@ -345,7 +345,7 @@ impl Nodes {
         }
         drop(state);
         self.note_change();
-        self.roll.note();
+        self.roll.notify();
     }
 
     /// Returns a connected node.

@@ -223,7 +223,7 @@ impl ConnectedNode {
         let call_id = context.call.to_string();
         let (answer, mut answered) = oneshot::channel();
         let progress = context.progress.clone();
-        let watched = self.about.prints && progress.is_printing();
+        let watched = self.about.prints && progress.has_output_listener();
         let waiter = Waiter { answer, progress };
         // Registered before the request is sent: the response could otherwise arrive first and be
         // dropped.

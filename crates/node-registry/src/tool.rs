@@ -118,7 +118,7 @@ impl Tool for NodeTool {
                     .and_then(|all| all.remove("fullOutput"));
                 let mut outcome = Outcome::value(result);
                 if let (Some(Value::String(text)), true) = (full, self.runs) {
-                    outcome.whole.push(("output".to_owned(), text));
+                    outcome.full_texts.push(("output".to_owned(), text));
                 }
                 Ok(outcome)
             }
@@ -142,7 +142,9 @@ pub(super) fn failure(code: Option<&str>, message: String) -> ToolError {
         ErrorCode::DeadlineExceeded,
         ErrorCode::Cancelled,
     ];
-    let known = sayable.into_iter().find(|known| Some(known.word()) == code);
+    let known = sayable
+        .into_iter()
+        .find(|known| Some(known.as_str()) == code);
     match message.split_once("\nhint: ") {
         Some((message, hint)) => {
             ToolError::new(known.unwrap_or(ErrorCode::Failed), message).hint(hint)

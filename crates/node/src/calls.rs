@@ -103,7 +103,7 @@ async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: 
     let watched = ask.output == Some(true);
     let live = watched.then(|| Arc::new(Live::new(&Redactor::default())));
     let progress = live.clone().map_or_else(Progress::default, |live| {
-        Progress::default().printing(move |text| live.take(text))
+        Progress::default().with_output(move |text| live.take(text))
     });
     let output = OutputOptions {
         progress,
@@ -124,7 +124,7 @@ async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: 
             biased;
             // Biased: once the call has ended, the rest of its output is sent by `finish` below, in order.
             outcome = call => outcome,
-            never = live.tell(send_output) => match never {},
+            never = live.forward(send_output) => match never {},
         },
     };
     if let Some(last) = live.and_then(|live| live.finish()) {
@@ -134,7 +134,7 @@ async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: 
     let took = node.toolbox.clock().monotonic().saturating_sub(since);
     let about = json!({
         "tool": ask.tool, "callId": ask.call_id, "ok": outcome.is_ok(),
-        "durationMs": millis(took), "code": outcome.as_ref().err().map(|e| e.code.word()),
+        "durationMs": millis(took), "code": outcome.as_ref().err().map(|e| e.code.as_str()),
     });
     node.log
         .info("tool_call_finished", "tool call finished", about);
@@ -153,7 +153,7 @@ fn answer(call_id: String, outcome: Result<Value, ToolError>) -> String {
         Err(error) => ToolResultParams {
             call_id,
             error: Some(error.text()),
-            code: Some(error.code.word().to_owned()),
+            code: Some(error.code.as_str().to_owned()),
             ..ToolResultParams::default()
         },
     };

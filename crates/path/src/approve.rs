@@ -33,7 +33,7 @@ use crate::authorize::CompiledRule;
 use crate::canonical::{HELD, digest};
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::proposal::propose;
-use crate::shown::shown;
+use crate::secret_params::mask_secret_params;
 
 /// The largest arguments that a request can show, in bytes.
 const MAX_SHOWN: usize = HELD;
@@ -44,15 +44,16 @@ const MAX_WAITING: usize = 8;
 
 /// Approval requests and their answers.
 #[derive(Clone)]
-pub struct ApprovalDesk {
+pub struct ApprovalRequests {
     approvals: Approvals,
     clock: Arc<dyn Clock>,
     ids: Ids,
     decided: broadcast::Sender<ApprovalId>,
 }
 
-impl ApprovalDesk {
+impl ApprovalRequests {
     pub(crate) fn new(approvals: Approvals, clock: Arc<dyn Clock>, ids: Ids) -> Self {
+        // Bounded: a call that lags behind reads its request again, so a lost message delays nobody.
         let (decided, _) = broadcast::channel(256);
         Self {
             approvals,
@@ -74,6 +75,7 @@ impl ApprovalDesk {
             .approvals
             .decide(id, answer, message, by, self.clock.now())
             .await?;
+        // After the decision is stored: the call that wakes up reads it from there.
         let _ = self.decided.send(id); // nobody waiting is fine
         Ok(record)
     }
@@ -119,7 +121,7 @@ impl ApprovalDesk {
 
 /// Requests the owner's approval where the policy requires it.
 pub struct Approve {
-    pub(crate) desk: ApprovalDesk,
+    pub(crate) requests: ApprovalRequests,
     pub(crate) limits: Arc<ArcSwap<Limits>>,
     pub(crate) redactor: Arc<ArcSwap<Redactor>>,
     /// How many calls of each caller wait for an answer.
@@ -135,7 +137,7 @@ impl Layer for Approve {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let asks = matches!(&call.verdict, Some(verdict) if verdict.decision == Decision::Ask);
         if asks && !self.is_granted(call).await? {
-            call.approval = Some(self.permission(call).await?);
+            call.approval = Some(self.obtain_approval(call).await?);
         }
         next.run(call).await
     }
@@ -148,9 +150,9 @@ impl Approve {
         let Some(session) = call.session() else {
             return Ok(false);
         };
-        let now = self.desk.clock.now();
+        let now = self.requests.clock.now();
         let granted = self
-            .desk
+            .requests
             .approvals
             .granted(session, &call.request.caller.key(), now)
             .await;
@@ -169,9 +171,9 @@ impl Approve {
     }
 
     /// The owner's approval of exactly this call. It is used up when the call starts.
-    async fn permission(&self, call: &Call) -> Result<ApprovalId, ToolError> {
+    async fn obtain_approval(&self, call: &Call) -> Result<ApprovalId, ToolError> {
         // Subscribed before the request is read: an answer that arrives between the two is not missed.
-        let mut decided = self.desk.decided.subscribe();
+        let mut decided = self.requests.decided.subscribe();
         let caller = call.request.caller.key();
         // Each waiting call holds a task and its arguments; a caller without a free slot gets the
         // request's id at once instead of waiting for the answer.
@@ -181,19 +183,19 @@ impl Approve {
             None => Duration::ZERO,
         };
         let until = Instant::now() + patience;
-        let mut record = self.question(call).await?;
+        let mut record = self.open_request(call).await?;
         if record.state == ApprovalState::Pending
             && let Some(witness) = &call.request.witness
         {
-            witness.waits(record.id).await;
+            witness.approval_pending(record.id).await;
         }
         loop {
             match record.state {
                 ApprovalState::Approved => return Ok(record.id),
                 ApprovalState::Denied => {
                     let message = match &record.message {
-                        Some(said) => {
-                            format!("the owner denied this call of {}: {said}", record.tool)
+                        Some(reason) => {
+                            format!("the owner denied this call of {}: {reason}", record.tool)
                         }
                         None => format!("the owner denied this call of {}", record.tool),
                     };
@@ -205,13 +207,13 @@ impl Approve {
                     let answered = tokio::select! {
                         answered = timeout_at(until, wait_for(&mut decided, record.id)) => answered.is_ok(),
                         () = self.draining.cancelled() => false,
-                        () = gives_up(call) => false,
+                        () = stop_waiting(call) => false,
                         () = call.cancel.cancelled() => {
                             // A stopped turn withdraws its request, or the owner would answer for
                             // nobody. At a shutdown it stays: the turn resumes after the restart.
                             let parked = self.parking.load(Ordering::SeqCst);
                             if call.session().is_some() && !parked {
-                                self.desk.withdraw(record.id).await;
+                                self.requests.withdraw(record.id).await;
                             }
                             let message = "cancelled while waiting for the owner's approval";
                             return Err(ToolError::new(ErrorCode::Cancelled, message));
@@ -224,14 +226,14 @@ impl Approve {
                 // No longer an answer to this call: a new request takes its place below.
                 ApprovalState::Used | ApprovalState::Expired | ApprovalState::Withdrawn => {}
             }
-            record = self.question(call).await?;
+            record = self.open_request(call).await?;
         }
     }
 
     /// The open request for exactly this call, or a new one.
-    async fn question(&self, call: &Call) -> Result<ApprovalRecord, ToolError> {
+    async fn open_request(&self, call: &Call) -> Result<ApprovalRecord, ToolError> {
         let spec = call.spec()?;
-        let now = self.desk.clock.now();
+        let now = self.requests.clock.now();
         let minutes = u64::from(self.limits.load().approval_minutes);
         let rule = call
             .verdict
@@ -244,7 +246,7 @@ impl Approve {
         // The fingerprint is of what will run, so an approval never covers other arguments. All of them
         // are shown, whatever a server's schema says; only values from the vault and credential
         // parameters of built-in tools are masked.
-        let mut shown = shown(Some(spec), &call.request.arguments).into_owned();
+        let mut shown = mask_secret_params(Some(spec), &call.request.arguments).into_owned();
         self.redactor.load().value(&mut shown);
         let mut parts = vec![
             caller.as_bytes(),
@@ -252,11 +254,12 @@ impl Approve {
             spec.name.as_str().as_bytes(),
             arguments.head(), // all of it, as its size was checked
         ];
+        // The conversation too: an approval given in one must not be found by the same call in another.
         parts.extend(call.session().map(str::as_bytes));
         let fingerprint = digest(&parts);
         self.bound(&caller, &fingerprint).await?;
         let new = NewApproval {
-            id: self.desk.ids.next(),
+            id: self.requests.ids.next(),
             fingerprint,
             caller,
             caller_name: call.request.caller.label(),
@@ -270,7 +273,7 @@ impl Approve {
             taint: call.request.taint.clone(),
             expires: now.plus(Duration::from_secs(minutes * 60)),
         };
-        self.desk
+        self.requests
             .approvals
             .open_or_find(&new, now)
             .await
@@ -298,11 +301,12 @@ impl Approve {
             limit: Some(MAX_PENDING),
         };
         let pending = self
-            .desk
+            .requests
             .approvals
-            .list(&filter, self.desk.clock.now())
+            .list(&filter, self.requests.clock.now())
             .await;
         let pending = pending.map_err(unstored)?;
+        // A repeated call finds its own request and adds none, so the limit does not apply to it.
         let known = pending
             .iter()
             .any(|record| record.fingerprint == fingerprint);
@@ -317,9 +321,9 @@ impl Approve {
 }
 
 /// Completes when the caller stops waiting.
-async fn gives_up(call: &Call) {
+async fn stop_waiting(call: &Call) {
     match &call.request.witness {
-        Some(witness) => witness.gives_up().await,
+        Some(witness) => witness.stop_waiting().await,
         None => std::future::pending().await,
     }
 }
@@ -350,6 +354,7 @@ impl Drop for WaitSlot<'_> {
         let mut counts = self.waiting.lock().expect("no panic while held");
         if let Some(count) = counts.get_mut(&self.caller) {
             *count -= 1;
+            // Removed at zero: callers come and go, and the table must not grow with them.
             if *count == 0 {
                 counts.remove(&self.caller);
             }

@@ -57,12 +57,12 @@ impl Layer for Audit {
         if let (AuditKind::Refused, Err(error)) = (kind, &result) {
             // Before the arguments are hashed: recording a flood of refusals must not cost more than
             // refusing it.
-            match self.refusals.note(call, error.code) {
-                Recording::Alone => {}
+            match self.refusals.record(call, error.code) {
+                Recording::Individual => {}
                 Recording::Counted => return result,
-                Recording::Begun { caller } => {
-                    let begun = self.refusals.begun(caller);
-                    if let Err(error) = self.chain.record(begun, Durability::Soon).await {
+                Recording::FirstCounted { caller } => {
+                    let entry = self.refusals.flood_entry(caller);
+                    if let Err(error) = self.chain.record(entry, Durability::Soon).await {
                         tracing::error!(event = "audit_record_failed", %error, "failed to record in the audit that refusals are counted");
                     }
                     return result;
@@ -75,7 +75,7 @@ impl Layer for Audit {
             Ok(_) => entry.status = AuditStatus::Ok,
             Err(error) => {
                 entry.status = AuditStatus::Error;
-                entry.code = error.code.word().to_owned();
+                entry.code = error.code.as_str().to_owned();
             }
         }
         let durability = durability(call);
@@ -128,7 +128,7 @@ impl Layer for Started {
         // Last, and its error stops the call: an agent's turn must have the start on disk, or it would
         // run the call again after a crash.
         if let Some(witness) = &call.request.witness {
-            witness.starts().await?;
+            witness.starting().await?;
         }
         call.started = true;
         next.run(call).await
@@ -145,6 +145,8 @@ fn durability(call: &Call) -> Durability {
 
 fn entry(call: &Call, kind: AuditKind, clock: &dyn Clock, redactor: &Redactor) -> AuditEntry {
     let spec = call.found().map(|tool| tool.spec());
+    // The name of an unknown tool is chosen by the caller: bounded, and redacted below, since it may contain
+    // anything.
     let asked: String = call.request.tool.chars().take(100).collect();
     let arguments = call.recorded_arguments();
     AuditEntry {
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn looking_is_recorded_once_here_and_elsewhere() {
+    async fn reads_are_recorded_once_here_and_elsewhere() {
         let fixture = Fixture::new().await;
         for (tool, kinds) in [
             ("test::echo", vec![AuditKind::Finished]),
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_changes_something_is_on_disk_when_it_is_answered() {
+    async fn a_change_is_on_disk_before_it_is_answered() {
         let fixture = Fixture::new().await;
         let catalogue = fixture.path.catalogue();
         let ids = Ids::new(fixture.clock.clone(), Arc::new(SeededEntropy::new(3)));
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn calls_that_change_something_share_their_waits() {
+    async fn concurrent_changes_share_their_fsyncs() {
         let fixture = Arc::new(Fixture::new().await);
         let mut calls = tokio::task::JoinSet::new();
         for _ in 0..200 {

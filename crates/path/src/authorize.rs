@@ -99,7 +99,7 @@ impl Authorizer {
         let agent = self.agent(question.agent);
         // The first rule that matches decides, as in a firewall: an owner can read the outcome off the
         // order of the file.
-        let house = first_match(&self.rules, question)
+        let global = first_match(&self.rules, question)
             .map(|(at, rule)| rule.verdict(RuleRef::Rule(at)))
             .unwrap_or_else(|| self.default_verdict(question, agent.and_then(|(_, own)| own.mode)));
         let own = agent.and_then(|(name, own)| {
@@ -109,11 +109,11 @@ impl Authorizer {
         match own {
             // Decisions are ordered from allow to deny, so "greater" is stricter. An agent's rule never
             // allows what the owner's rules would not, nor gives it the network.
-            Some(own) if own.decision > house.decision => Verdict {
-                network: house.network,
+            Some(own) if own.decision > global.decision => Verdict {
+                network: global.network,
                 ..own
             },
-            _ => house,
+            _ => global,
         }
     }
 
@@ -181,7 +181,7 @@ fn refused_by_rights(question: Question<'_>) -> Option<Verdict> {
         }
         // Unknown effects are refused too: a tool that declares nothing may do anything.
         Role::ReadOnly if !question.effects.only_reads() => {
-            let effects: Vec<&str> = question.effects.iter().map(Effect::word).collect();
+            let effects: Vec<&str> = question.effects.iter().map(Effect::as_str).collect();
             let effects = match effects.is_empty() {
                 true => "has unknown effects".to_owned(),
                 false => effects.join(", "),
@@ -209,7 +209,7 @@ fn refused_by_rights(question: Question<'_>) -> Option<Verdict> {
         return Some(Verdict::forbidden("agents", message, hint));
     }
     refused_by_audience(question).or_else(|| {
-        (!question.reach.has(spec)).then(|| {
+        (!question.reach.contains(spec)).then(|| {
             let message = format!("{tool} is not among your tools");
             Verdict::forbidden("reach", message, "use one of those you were given")
         })
@@ -359,6 +359,7 @@ const UNDECLARED: &str = "the tool does not declare what it does";
 fn direct_default(question: Question<'_>) -> (Decision, &'static str) {
     let effects = question.effects;
     let acts = effects.has(Effect::Runs) || effects.has(Effect::Sends);
+    // Before the exemption of the owner: after untrusted text it may not be the owner who wants this.
     if question.taint.is_tainted() && (acts || effects == Effects::default()) {
         (Decision::Ask, UNTRUSTED)
     } else if question.caller.is_owner() {
@@ -406,6 +407,7 @@ fn agent_default(question: Question<'_>, mode: ApprovalMode) -> (Decision, &'sta
         {
             (Decision::Ask, UNTRUSTED)
         }
+        // For other callers an agent may do no more without approval than they may directly.
         _ if !question.caller.is_owner() => direct_default(question),
         ApprovalMode::Ask => (
             Decision::Allow,
@@ -446,7 +448,7 @@ impl Layer for Authorize {
         let tool = call.tool()?.clone();
         let (spec, authorizer) = (tool.spec(), self.authorizer.load());
         let question = Question {
-            replies: tool.replies(&call.request.arguments, call.request.place.as_deref()),
+            replies: tool.replies(&call.request.arguments, call.request.chat.as_deref()),
             ..call.question(spec)
         };
         let mut verdict = authorizer.authorize(question).refused(spec)?;

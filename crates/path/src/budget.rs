@@ -78,6 +78,7 @@ impl Budget {
         // Locked again only after the count from disk: a std mutex must not be held across an await.
         let mut meters = self.meters.lock().expect("no panic while held");
         if meters.len() >= MAX_CALLERS && !meters.contains_key(&key) {
+            // Meters of earlier days can go: a returning caller is counted from disk again.
             meters.retain(|_, meter| meter.day == day);
         }
         let per_minute = f64::from(limits.calls_per_minute);
@@ -97,6 +98,8 @@ impl Budget {
 
 impl CallMeter {
     fn spend(&mut self, per_minute: f64, now: Duration, per_day: u64) -> Result<(), ToolError> {
+        // Refilled evenly rather than at every full minute, so that a caller at its limit gets a call now and then
+        // instead of bursts.
         let elapsed = now.saturating_sub(self.refilled).as_secs_f64();
         self.tokens = (self.tokens + elapsed * per_minute / 60.0).min(per_minute);
         self.refilled = now;
@@ -112,6 +115,7 @@ impl CallMeter {
             return Err(ToolError::new(ErrorCode::BudgetExceeded, message)
                 .hint("wait for midnight UTC, or ask the owner to raise limits.calls_per_day"));
         }
+        // Only now: a refused call uses up nothing.
         self.tokens -= 1.0;
         self.today += 1;
         Ok(())
@@ -131,7 +135,7 @@ impl Layer for Budget {
 #[async_trait]
 impl Layer for Concurrency {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
-        if call.spec()?.waits {
+        if call.spec()?.waits_for_turns {
             // It waits for calls that need a permit each. Holding one itself could deadlock: with all
             // permits held by waiting tools, none of their calls could run.
             return next.run(call).await;
@@ -156,6 +160,7 @@ impl Concurrency {
         &self,
         call: &Call,
     ) -> Result<tokio::sync::SemaphorePermit<'_>, ToolError> {
+        // A guard, because a cancelled caller drops this future while it waits.
         struct Leave<'a>(&'a AtomicUsize);
         impl Drop for Leave<'_> {
             fn drop(&mut self) {
@@ -189,7 +194,7 @@ mod tests {
     use serde_json::json;
 
     #[tokio::test]
-    async fn a_client_is_held_to_its_calls_a_minute_and_the_owner_is_not() {
+    async fn a_client_is_limited_per_minute_and_the_owner_is_not() {
         let fixture = Fixture::with_limits(|limits| limits.calls_per_minute = 3).await;
         let client = testing::client("busy", &["*"]);
         let call = || fixture.call_as(client.clone(), "test::count", json!({}));
@@ -210,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_day_has_so_many_calls_and_a_restart_does_not_forget_them() {
+    async fn calls_are_limited_per_day_across_restarts() {
         let fixture = Fixture::with_limits(|limits| limits.calls_per_day = 2).await;
         let client = testing::client("daily", &["*"]);
         for (tool, arguments) in [
@@ -238,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tool_that_waits_for_others_takes_no_place_from_them() {
+    async fn a_tool_that_waits_for_turns_takes_no_permit() {
         let fixture = Fixture::with_limits(|limits| limits.concurrent_calls = 1).await;
         let waits = fixture.call("test::wait", json!({}));
         let works = async {
@@ -252,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn calls_past_the_places_wait_their_turn() {
+    async fn calls_beyond_the_limit_are_queued() {
         let fixture = Fixture::with_limits(|limits| limits.concurrent_calls = 2).await;
         let calls = (0..50).map(|_| fixture.call("test::count", json!({})));
         let results = futures_util::future::join_all(calls).await;

@@ -1,4 +1,4 @@
-//! One spelling for equal JSON, so that fingerprints and digests can be compared.
+//! Canonical JSON: equal values have the same text, so that fingerprints and digests can be compared.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ impl CanonicalText {
     /// The canonical spelling of `value`.
     pub(crate) fn of(value: &Value) -> Self {
         let mut head = Head::default();
-        spell(value, &mut head);
+        write_canonical(value, &mut head);
         let Head { len, held } = head;
         let digest = match len <= HELD {
             true => digest(&[&held]),
@@ -32,7 +32,7 @@ impl CanonicalText {
             false => {
                 let mut hash = Hash(Sha256::new());
                 hash.0.update((len as u64).to_be_bytes());
-                spell(value, &mut hash);
+                write_canonical(value, &mut hash);
                 hex(hash.0)
             }
         };
@@ -58,7 +58,7 @@ impl CanonicalText {
 /// How many bytes a value has as text.
 pub(crate) fn text_len(value: &Value) -> u64 {
     let mut count = Count(0);
-    spell(value, &mut count);
+    write_canonical(value, &mut count);
     count.0
 }
 
@@ -107,7 +107,7 @@ impl Write for Count {
     }
 }
 
-fn spell(value: &Value, out: &mut impl Write) {
+fn write_canonical(value: &Value, out: &mut impl Write) {
     // None of the writers here can fail.
     let _ = write(value, out);
 }
@@ -116,6 +116,7 @@ fn write(value: &Value, out: &mut impl Write) -> io::Result<()> {
     match value {
         Value::Object(map) => {
             let mut keys: Vec<_> = map.keys().collect();
+            // Maps keep the order of insertion (`preserve_order`), so equal objects can differ in it.
             keys.sort();
             out.write_all(b"{")?;
             for (at, key) in keys.into_iter().enumerate() {
@@ -142,7 +143,7 @@ fn write(value: &Value, out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// SHA-256 over the parts, each with its length before it so that none can lean into the next.
+/// SHA-256 over the parts, each preceded by its length, so that no two lists of parts have the same bytes.
 pub(crate) fn digest(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_large_value_the_beginning_is_held_and_all_of_it_counts() {
+    fn of_a_large_value_the_beginning_is_kept_and_all_of_it_is_hashed() {
         let value = json!({ "b": "x".repeat(HELD), "a": 1 });
         let expect = format!(r#"{{"a":1,"b":"{}"}}"#, "x".repeat(HELD));
         let text = CanonicalText::of(&value);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_cannot_lean_into_each_other() {
+    fn parts_cannot_run_into_each_other() {
         assert_ne!(digest(&[b"ab", b"c"]), digest(&[b"a", b"bc"]));
         assert_eq!(digest(&[b"ab"]).len(), 64);
     }

@@ -34,13 +34,13 @@ impl Layer for Cap {
     async fn handle(&self, call: &mut Call, next: Next<'_>) -> CallResult {
         let mut outcome = next.run(call).await?;
         let limits = self.limits.load_full();
-        if !outcome.whole.is_empty() {
+        if !outcome.full_texts.is_empty() {
             self.store_whole(call, &mut outcome, &limits).await?;
         }
         let shown = limits
             .result_bytes
-            .min(call.request.room.unwrap_or(u64::MAX));
-        let room = match call.request.whole {
+            .min(call.request.max_result_bytes.unwrap_or(u64::MAX));
+        let room = match call.request.full_result {
             true => limits.artifact_bytes.max(limits.result_bytes),
             false => room_for(&outcome.value, shown),
         };
@@ -82,7 +82,7 @@ impl Cap {
         limits: &Limits,
     ) -> Result<(), ToolError> {
         let mut cut = outcome.cut.take().unwrap_or_default();
-        for (field, text) in std::mem::take(&mut outcome.whole) {
+        for (field, text) in std::mem::take(&mut outcome.full_texts) {
             let size = text.len() as u64;
             let name = format!("{}-{field}.txt", call.spec()?.name.wire());
             let mut part = CutPart::text(&field, size, None);
@@ -166,7 +166,7 @@ impl Cap {
             call: call.id,
             caller: call.request.caller.key(),
             bucket: Bucket::Results,
-            room: ArtifactQuota {
+            quota: ArtifactQuota {
                 one: limits.artifact_bytes,
                 ..room(limits, call.request.caller.is_owner())
             },

@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 const MIN_SHARE: usize = 2_000;
 /// What the marker between the two ends of a text takes at most.
 const MARKER: usize = 48;
-/// Below this nothing readable is left.
+/// The shortest text that is still useful.
 const LEAST: usize = 16;
 
 /// A value that fits, and what it leaves out.
 #[derive(Debug, Default)]
 pub(crate) struct Shortened {
     pub(crate) value: Value,
-    /// The texts that are not whole, by the way to them: `stdout`, `content.0.text`.
+    /// Paths of the shortened texts: `stdout`, `content.0.text`.
     pub(crate) texts: Vec<String>,
     /// Whether a list or an object lost entries.
     pub(crate) lists: bool,
@@ -25,6 +25,7 @@ pub(crate) struct Shortened {
 /// stays whole. Of a text the beginning and the end stay, whole lines where possible.
 pub(crate) fn shorten(value: &Value, room: usize) -> Shortened {
     let least = MIN_SHARE.min(room / 8).max(LEAST);
+    // Halved each time: the number of passes stays small for lists of any length, and each pass stops at `room`.
     let halves = std::iter::successors(Some(usize::MAX), |most| match most {
         0..=1 => None,
         most => Some((most / 2).min(room)),
@@ -36,6 +37,7 @@ pub(crate) fn shorten(value: &Value, room: usize) -> Shortened {
             break;
         }
     }
+    // With the number of entries settled, the largest share of each text that still fits.
     let (mut low, mut high) = (LEAST, room);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
@@ -157,14 +159,14 @@ impl Copying {
     }
 }
 
-/// Where `lines` says how many lines `content` has, it goes on to say so.
+/// Updates `lines` if it is the number of lines of `content`.
 fn recount_lines(whole: &Map<String, Value>, copy: &mut Map<String, Value>) {
     let text = |of: &Map<String, Value>| of.get("content")?.as_str().map(|t| t.lines().count());
-    let said = whole.get("lines").and_then(Value::as_u64);
+    let counted = whole.get("lines").and_then(Value::as_u64);
     let (Some(before), Some(after)) = (text(whole), text(copy)) else {
         return;
     };
-    if said == Some(before as u64) && after != before {
+    if counted == Some(before as u64) && after != before {
         // The marker is a line of its own.
         copy.insert("lines".to_owned(), after.saturating_sub(1).into());
     }
@@ -187,10 +189,10 @@ fn both_ends(text: &str, share: usize) -> String {
     format!("{head}\n[... {left_out} bytes left out ...]\n{tail}")
 }
 
-/// The text at the end of the way `at`.
+/// The text at the path `at`.
 pub(crate) fn text_at<'a>(value: &'a Value, at: &str) -> Option<&'a str> {
     let mut here = value;
-    // Names may hold dots, so the way is followed by what is there.
+    // Names may contain dots, so the path is matched against the names that exist.
     let mut rest = at;
     while !rest.is_empty() {
         let (next, left) = match here {
@@ -219,7 +221,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_shape_stays_within_the_room() {
+    fn the_shape_stays_within_the_limit() {
         let deep = (0..50).fold(json!("x".repeat(3_000)), |inner, _| json!([inner]));
         for value in [
             json!({ "a": "x".repeat(5_000), "b": ["y".repeat(900), "z"], "n": 5 }),
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_found_by_their_way() {
+    fn texts_are_found_by_their_path() {
         let value = json!({ "a.b": { "c": ["x", { "d": "y" }] } });
         assert_eq!(text_at(&value, "a.b.c.1.d"), Some("y"));
         assert_eq!(text_at(&value, "a.b.c.7"), None);

@@ -14,7 +14,7 @@ use crate::layer::{Call, CallResult, Layer, Next};
 /// How long a tool that was told to stop may take to say how far it came.
 const GRACE: Duration = Duration::from_millis(500);
 /// How often it is looked whether somebody who is asked something still thinks about it.
-const LOOK: Duration = Duration::from_millis(100);
+const MIN_SLEEP: Duration = Duration::from_millis(100);
 
 /// Ends calls on time.
 pub struct Deadline {
@@ -34,6 +34,7 @@ impl Layer for Deadline {
         let answers = call.request.answers.clone();
         let mut work = pin!(next.run(call));
         let (code, message) = tokio::select! {
+            // A result that is there wins over a deadline that passes at the same moment.
             biased;
             result = &mut work => return result,
             () = self.stopping.cancelled() =>
@@ -58,19 +59,21 @@ impl Layer for Deadline {
     }
 }
 
-/// Comes when a call has taken `limit`. While whoever made it thinks about what they are asked, its
-/// time stands still; how long they may think is bounded where they are asked.
+/// Completes when a call has taken `limit`, not counting the time its client takes to answer requests, which is bounded
+/// where they are made.
 async fn time_is_up(limit: Duration, answers: Option<Arc<dyn Answers>>) {
     let started = Instant::now();
-    let thought = || answers.as_ref().map_or(Duration::ZERO, |a| a.thought());
-    let before = thought();
+    let spent = || answers.as_ref().map_or(Duration::ZERO, |a| a.time_spent());
+    let before = spent();
     let mut left = limit;
     while !left.is_zero() {
         sleep(left).await;
-        let worked = started.elapsed().saturating_sub(thought() - before);
+        let worked = started.elapsed().saturating_sub(spent() - before);
         left = limit.saturating_sub(worked);
         if !left.is_zero() {
-            left = left.max(LOOK);
+            // At least a little: the time spent on answers grows while this sleeps, and ever shorter sleeps would
+            // spin.
+            left = left.max(MIN_SLEEP);
         }
     }
 }
@@ -99,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_asker_can_shorten_the_deadline_but_not_lengthen_it() {
+    async fn a_caller_can_shorten_the_deadline_but_not_lengthen_it() {
         let fixture = Fixture::new().await;
         for (asked, expect) in [(5, "5ms"), (60_000, "20ms")] {
             let mut request = CallRequest::new("test::brief", json!({}), fixture.owner.clone());
@@ -130,13 +133,13 @@ mod tests {
             Ok(json!({}))
         }
 
-        fn thought(&self) -> Duration {
+        fn time_spent(&self) -> Duration {
             Instant::now().min(self.1).saturating_duration_since(self.0)
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn time_stands_still_while_the_asker_thinks() {
+    async fn the_deadline_does_not_run_while_the_client_answers() {
         let (limit, second) = (Duration::from_secs(2), Duration::from_secs(1));
         let now = Instant::now();
         time_is_up(limit, None).await;
@@ -145,18 +148,18 @@ mod tests {
             let now = Instant::now();
             let thinker = Thinker(now + second * from, now + second * to);
             time_is_up(limit, Some(Arc::new(thinker))).await;
-            let thought = if from < 2 { to - from } else { 0 };
+            let spent = if from < 2 { to - from } else { 0 };
             let took = now.elapsed();
-            let expect = limit + second * thought;
+            let expect = limit + second * spent;
             assert!(
-                took >= expect && took < expect + LOOK * 2,
+                took >= expect && took < expect + MIN_SLEEP * 2,
                 "{from} to {to}: {took:?}"
             );
         }
     }
 
     #[tokio::test]
-    async fn an_asker_that_goes_away_cancels_the_call() {
+    async fn a_disconnecting_caller_cancels_the_call() {
         let fixture = Fixture::new().await;
         let request = CallRequest::new("test::hang", json!({}), fixture.owner.clone());
         {

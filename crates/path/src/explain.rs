@@ -6,8 +6,9 @@ use manyhands_core::Problem;
 use serde_json::Value;
 
 use crate::schema::bounded;
-use crate::validate::MAX_PROBLEMS;
 
+/// How many problems one answer lists.
+pub(crate) const MAX_PROBLEMS: usize = 20;
 /// How many names or options one problem lists.
 const MAX_LISTED: usize = 50;
 
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_parameter_says_what_was_meant() {
+    fn an_unknown_parameter_gets_a_suggestion() {
         check(
             json!({ "path": "a", "content": "", "Path": "b" }),
             &[("Path", "is not a parameter; did you mean path?")],

@@ -78,6 +78,7 @@ fn program_of(words: &[&str]) -> Option<String> {
         }
         program = name_of(next)?;
     }
+    // Their arguments are programs themselves: matching `xargs` would say nothing about what runs.
     if INTERPRETERS.contains(&program.as_str()) {
         return None;
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::canonical::CanonicalText;
-use crate::shown::shown;
+use crate::secret_params::mask_secret_params;
 
 /// The result of a call.
 pub type CallResult = Result<Outcome, ToolError>;
@@ -77,7 +77,7 @@ impl Call {
     pub(crate) fn recorded_arguments(&self) -> &CanonicalText {
         self.recorded.get_or_init(|| {
             let spec = self.tool.as_ref().map(|tool| tool.spec());
-            CanonicalText::of(&shown(spec, &self.request.arguments))
+            CanonicalText::of(&mask_secret_params(spec, &self.request.arguments))
         })
     }
 
@@ -85,7 +85,7 @@ impl Call {
     /// unless that masks a secret parameter.
     pub(crate) fn exact_arguments(&self) -> Cow<'_, CanonicalText> {
         let spec = self.tool.as_ref().map(|tool| tool.spec());
-        match shown(spec, &self.request.arguments) {
+        match mask_secret_params(spec, &self.request.arguments) {
             Cow::Borrowed(_) => Cow::Borrowed(self.recorded_arguments()),
             Cow::Owned(_) => Cow::Owned(CanonicalText::of(&self.request.arguments)),
         }

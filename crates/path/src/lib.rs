@@ -34,7 +34,7 @@ mod remedy;
 mod resolve;
 mod run;
 mod schema;
-mod shown;
+mod secret_params;
 mod stack;
 mod storage;
 mod validate;
@@ -42,7 +42,7 @@ mod validate;
 #[cfg(test)]
 mod testing;
 
-pub use approve::ApprovalDesk;
+pub use approve::ApprovalRequests;
 pub use authorize::{AgentRules, Authorizer, RootOf, may_act_for};
 pub use layer::{Call, CallResult, Layer, Next};
 pub use metrics::Metrics;

@@ -85,13 +85,15 @@ impl Metrics {
     }
 
     /// Counts a call that was refused before its tool was looked up.
-    pub(crate) fn turned_away(&self, code: ErrorCode) {
-        self.meter("unknown", code.word()).calls.increment(1);
+    pub(crate) fn count_early_refusal(&self, code: ErrorCode) {
+        self.meter("unknown", code.as_str()).calls.increment(1);
     }
 
     /// `code` is `ok` or the code of the error.
     fn meter(&self, tool: &str, code: &str) -> ToolMetrics {
         let key = (tool.to_owned(), code.to_owned());
+        // A read lock first: after a tool's first calls nothing is added any more, and calls must not wait for each
+        // other here.
         if let Some(meter) = self.meters.read().expect("no panic while held").get(&key) {
             return meter.clone();
         }
@@ -134,7 +136,7 @@ impl Layer for Measure {
             .map_or("unknown", |tool| tool.spec().name.as_str());
         let code = match &result {
             Ok(_) => OK,
-            Err(error) => error.code.word(),
+            Err(error) => error.code.as_str(),
         };
         let meter = self.metrics.meter(tool, code);
         meter.calls.increment(1);

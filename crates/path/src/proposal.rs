@@ -18,6 +18,8 @@ pub(crate) fn propose(call: &Call, spec: &ToolSpec) -> Rule {
                     program: programs.into_iter().map(Pattern::new).collect(),
                     ..Predicate::default()
                 },
+                // A command that cannot be parsed is proposed literally: any pattern could allow more than the
+                // owner saw.
                 None => exactly(value),
             },
             "url" | "uri" => match facts::host(value) {
@@ -33,6 +35,7 @@ pub(crate) fn propose(call: &Call, spec: &ToolSpec) -> Rule {
         Some((name.clone(), predicate))
     });
     let caller = match &call.request.caller.principal {
+        // Not the one token: the owner's tokens have the same rights, and the rule should survive a new login.
         Principal::Owner(_) => "owner:*".to_owned(),
         other => other.to_string(),
     };

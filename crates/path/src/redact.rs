@@ -1,4 +1,4 @@
-//! Redact: no known secret leaves in a result or an error, nor in what is told while a tool runs.
+//! Redact: no known secret leaves in a result, an error, progress or output.
 
 use std::sync::Arc;
 
@@ -26,32 +26,34 @@ impl Layer for Redact {
     }
 }
 
-/// Runs the rest of the path; whoever watches is told of it without secrets.
+/// Runs the rest of the path, redacting progress and output on their way to the listener.
 async fn watched(redactor: Arc<Redactor>, call: &mut Call, next: Next<'_>) -> CallResult {
-    let told = std::mem::take(&mut call.request.progress);
-    if told.has_steps() {
-        let (told, redactor) = (told.clone(), redactor.clone());
+    // Taken out of the request, so that the tool can only reach the listener through the redactor.
+    let listener = std::mem::take(&mut call.request.progress);
+    if listener.has_step_listener() {
+        let (listener, redactor) = (listener.clone(), redactor.clone());
         call.request.progress = Progress::to(move |mut step: Step| {
             if let Some(message) = &mut step.message {
                 redact_text(&redactor, message);
             }
-            told.tell(step);
+            listener.report(step);
         });
     }
-    if !told.is_printing() {
-        return next.run(call).await; // nothing is kept of what nobody sees
+    if !listener.has_output_listener() {
+        return next.run(call).await; // without a listener no output is buffered
     }
     let live = Arc::new(Live::new(&redactor));
-    let taken = live.clone();
+    let output = live.clone();
     let progress = std::mem::take(&mut call.request.progress);
-    call.request.progress = progress.printing(move |text| taken.take(text));
+    call.request.progress = progress.with_output(move |text| output.take(text));
     let result = tokio::select! {
+        // The result first: once it is there, the rest of the output is forwarded below, in one piece.
         biased;
         result = next.run(call) => result,
-        never = live.tell(|piece| told.print(&piece)) => match never {},
+        never = live.forward(|piece| listener.print(&piece)) => match never {},
     };
     if let Some(last) = live.finish() {
-        told.print(&last);
+        listener.print(&last);
     }
     result
 }
@@ -61,7 +63,7 @@ fn redact_outcome(redactor: &Redactor, mut outcome: Outcome) -> Outcome {
     if let Some(raw) = &mut outcome.raw {
         redactor.value(raw);
     }
-    for (_, text) in &mut outcome.whole {
+    for (_, text) in &mut outcome.full_texts {
         redact_text(redactor, text);
     }
     for block in &mut outcome.blocks {
@@ -128,14 +130,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_printed_is_told_without_secrets_to_whoever_watches() {
+    async fn live_output_is_redacted() {
         let fixture = Fixture::new().await;
         let (first, second) = SECRET.split_at(5);
         let pieces = json!({ "pieces": ["is ", first, second, "\n"], "step": SECRET });
         let shown = Arc::new(Mutex::new((String::new(), Vec::new())));
         let (printed, stepped) = (shown.clone(), shown.clone());
         let watching = Progress::to(move |step| stepped.lock().unwrap().1.push(step.message))
-            .printing(move |text| printed.lock().unwrap().0.push_str(text));
+            .with_output(move |text| printed.lock().unwrap().0.push_str(text));
         let mut request = CallRequest::new("test::print", pieces.clone(), fixture.owner.clone());
         request.progress = watching;
         fixture.path.invoke(request.clone()).await.unwrap();
@@ -144,9 +146,9 @@ mod tests {
         assert_eq!(steps, [Some("[redacted]".to_owned())]);
 
         let lines = Arc::new(Mutex::new(String::new()));
-        let taken = lines.clone();
+        let output = lines.clone();
         request.progress =
-            Progress::default().printing(move |text| taken.lock().unwrap().push_str(text));
+            Progress::default().with_output(move |text| output.lock().unwrap().push_str(text));
         fixture.path.invoke(request).await.unwrap();
         let lines = lines.lock().unwrap().clone();
         assert_eq!(

@@ -39,12 +39,12 @@ const ANY: &str = "(any)";
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Recording {
     /// It is recorded by itself.
-    Alone,
+    Individual,
     /// It is counted.
     Counted,
     /// It is counted, the first one of its window: `caller` is to be recorded as counted from now on.
     /// Without that a crash within the window would leave no trace of the flood.
-    Begun {
+    FirstCounted {
         /// The caller whose refusals are counted.
         caller: String,
     },
@@ -58,7 +58,7 @@ pub(crate) struct Refusals {
     windows: Mutex<HashMap<String, Window>>,
     /// Until when some caller is turned away, in milliseconds of the monotonic clock: ordinary calls
     /// look at nothing else.
-    turning_away: AtomicU64,
+    blocked_until: AtomicU64,
     writing: AtomicBool,
 }
 
@@ -122,7 +122,7 @@ impl Refusals {
             clock,
             limits,
             windows: Mutex::default(),
-            turning_away: AtomicU64::new(0),
+            blocked_until: AtomicU64::new(0),
             writing: AtomicBool::new(false),
         })
     }
@@ -134,7 +134,7 @@ impl Refusals {
     /// Turns a caller away who was refused too often in this window.
     pub(crate) fn admit(self: &Arc<Self>, caller: &Caller) -> Result<(), ToolError> {
         let now = self.clock.monotonic();
-        if millis(now) >= self.turning_away.load(Ordering::Relaxed) || caller.is_owner() {
+        if millis(now) >= self.blocked_until.load(Ordering::Relaxed) || caller.is_owner() {
             return Ok(());
         }
         let most = self.most();
@@ -146,7 +146,7 @@ impl Refusals {
         if window.refused < most {
             return Ok(());
         }
-        window.count(ANY, ErrorCode::RateLimited.word(), self.once());
+        window.count(ANY, ErrorCode::RateLimited.as_str(), self.once());
         let wait = window.ends().saturating_sub(now);
         drop(windows);
         self.write_later();
@@ -163,7 +163,7 @@ impl Refusals {
     }
 
     /// Decides how a refused call gets into the audit, and counts it if it is not recorded alone.
-    pub(crate) fn note(self: &Arc<Self>, call: &Call, code: ErrorCode) -> Recording {
+    pub(crate) fn record(self: &Arc<Self>, call: &Call, code: ErrorCode) -> Recording {
         let now = self.clock.monotonic();
         let mut windows = self.windows();
         let (caller, window) = find(&mut windows, call.request.caller.key(), now);
@@ -171,20 +171,21 @@ impl Refusals {
         window.refused += 1;
         if window.refused >= self.most() && !call.request.caller.is_owner() {
             let until = millis(window.ends());
-            self.turning_away.fetch_max(until, Ordering::Relaxed);
+            // The maximum: another caller may be blocked for longer.
+            self.blocked_until.fetch_max(until, Ordering::Relaxed);
         }
         if window.refused <= RECORDED {
-            return Recording::Alone;
+            return Recording::Individual;
         }
         let tool = call
             .found()
             .map_or(UNKNOWN, |tool| tool.spec().name.as_str());
-        window.count(tool, code.word(), self.once());
+        window.count(tool, code.as_str(), self.once());
         let begun = window.refused == RECORDED + 1;
         drop(windows);
         self.write_later();
         match begun {
-            true => Recording::Begun { caller },
+            true => Recording::FirstCounted { caller },
             false => Recording::Counted,
         }
     }
@@ -199,7 +200,7 @@ impl Refusals {
     }
 
     /// The entry that says that refusals of `caller` are counted from now on.
-    pub(crate) fn begun(&self, caller: String) -> AuditEntry {
+    pub(crate) fn flood_entry(&self, caller: String) -> AuditEntry {
         AuditEntry {
             caller,
             tool: "audit".to_owned(),
@@ -216,6 +217,7 @@ impl Refusals {
         if self.writing.swap(true, Ordering::AcqRel) {
             return;
         }
+        // Weak, so that the task does not keep the audit open after the gateway has stopped.
         let refusals = Arc::downgrade(self);
         tokio::spawn(async move {
             loop {
@@ -224,7 +226,7 @@ impl Refusals {
                     return;
                 };
                 refusals.flush().await;
-                // In this order: whoever counts after the look starts another writer.
+                // Cleared before the check: a refusal counted after the check then starts another writer.
                 refusals.writing.store(false, Ordering::Release);
                 let more = refusals.windows().values().any(|w| !w.counts.is_empty());
                 if !more || refusals.writing.swap(true, Ordering::AcqRel) {
@@ -244,6 +246,7 @@ impl Refusals {
             }
             now < window.ends()
         });
+        // Recorded without the lock: this waits for the disk, and refusals go on meanwhile.
         for (caller, tool, code, count) in all {
             let entry = AuditEntry {
                 caller: caller.clone(),
@@ -388,7 +391,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_flooding_caller_is_turned_away_and_only_for_a_while() {
+    async fn only_the_flooding_caller_is_blocked_and_only_for_a_while() {
         let fixture = Fixture::with_limits(|limits| limits.calls_per_minute = 100).await;
         let text = json!({ "text": "x" });
         let loud = || client("loud", &["test::echo"]);

@@ -26,6 +26,7 @@ impl Layer for Resolve {
         if call.found().is_some() {
             return next.run(call).await; // the interface brought it
         }
+        // One snapshot for the forwarder and its target: the catalogue may change in between.
         let catalogue = self.catalogue.load_full();
         let tool = match self.find(&catalogue, call)? {
             CatalogueEntry::Tool(tool) => tool,
@@ -72,7 +73,7 @@ impl Resolve {
             Arc::make_mut(&mut call.request.connections).insert(service, id);
         }
         // A program asked for all of it; a model in a turn would not bear that.
-        call.request.whole |= call.request.witness.is_none();
+        call.request.full_result |= call.request.witness.is_none();
         Ok(())
     }
 
@@ -96,11 +97,11 @@ impl Resolve {
             let verdict = authorizer.authorize(question.within(&call.request.reach));
             !verdict.is_denied()
         };
-        let hint = match catalogue.near(&call.request.tool, visible) {
+        let hint = match catalogue.suggest(&call.request.tool, visible) {
             Some(near) => format!("did you mean {near}? names are case-sensitive"),
             None => "list the tools you may call with `manyhands tools`".to_owned(),
         };
-        let hint = match catalogue.away(&call.request.tool) {
+        let hint = match catalogue.missing_namespace(&call.request.tool) {
             Some(shelf) => format!("no node or server called {shelf} is connected now; {hint}"),
             None => hint,
         };
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unknown_name_says_what_was_meant() {
+    async fn an_unknown_tool_gets_a_suggestion() {
         let fixture = Fixture::new().await;
         let error = fixture.call("test::ecko", json!({})).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::UnknownTool);
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tool_of_something_that_is_not_connected_is_said_to_be_that() {
+    async fn a_tool_of_a_disconnected_node_is_reported_as_that() {
         let fixture = Fixture::new().await;
         let error = fixture.call("laptop__Bash", json!({})).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::UnknownTool);

@@ -18,9 +18,11 @@ impl Layer for Run {
         let arguments = call.take_arguments();
         let context = CallContext {
             network: call.verdict.as_ref().is_some_and(|verdict| verdict.network),
+            // Cheap: the arguments were moved out above, and what remains is small or shared.
             ..CallContext::new(call.request.clone(), call.id, call.cancel.clone())
         };
         let work = tool.call(arguments, &context);
+        // Sound, because the future is not polled again after a panic.
         match AssertUnwindSafe(work).catch_unwind().await {
             Ok(result) => result,
             Err(_) => {

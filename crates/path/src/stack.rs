@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::approve::{ApprovalDesk, Approve};
+use crate::approve::{ApprovalRequests, Approve};
 use crate::audit::{Audit, Started};
 use crate::authorize::{Authorize, Authorizer, Available};
 use crate::budget::{Budget, Concurrency};
@@ -61,7 +61,7 @@ pub struct Path {
     metrics: Arc<Metrics>,
     refusals: Arc<Refusals>,
     rates: Arc<WriteRates>,
-    desk: ApprovalDesk,
+    requests: ApprovalRequests,
     running: TaskTracker,
     parking: Arc<AtomicBool>,
     draining: CancellationToken,
@@ -83,7 +83,7 @@ impl Path {
         let limits = Arc::new(ArcSwap::from_pointee(limits));
         let authorizer = Arc::new(ArcSwap::from_pointee(Authorizer::new(&policy)?));
         let metrics = Arc::new(Metrics::default());
-        let desk = ApprovalDesk::new(store.approvals().clone(), clock.clone(), ids.clone());
+        let requests = ApprovalRequests::new(store.approvals().clone(), clock.clone(), ids.clone());
         let (draining, stopping) = (CancellationToken::new(), CancellationToken::new());
         let parking = Arc::new(AtomicBool::new(false));
         let validate = Arc::new(Validate::default());
@@ -132,7 +132,7 @@ impl Path {
                 rates: rates.clone(),
             }),
             Arc::new(Approve {
-                desk: desk.clone(),
+                requests: requests.clone(),
                 limits: limits.clone(),
                 redactor: redactor.clone(),
                 waiting: Default::default(),
@@ -165,7 +165,7 @@ impl Path {
             metrics,
             refusals,
             rates,
-            desk,
+            requests,
             running: TaskTracker::new(),
             parking,
             draining,
@@ -186,8 +186,8 @@ impl Path {
     }
 
     /// Approval requests.
-    pub fn approvals(&self) -> &ApprovalDesk {
-        &self.desk
+    pub fn approvals(&self) -> &ApprovalRequests {
+        &self.requests
     }
 
     /// The current snapshot of the rules.
@@ -203,7 +203,7 @@ impl Path {
 
     /// Marks the start of a shutdown: approval requests of calls that are cancelled from now on stay
     /// open, because their turns resume later. Call this before anything is cancelled.
-    pub fn park(&self) {
+    pub fn keep_requests_open(&self) {
         self.parking.store(true, Ordering::SeqCst);
     }
 
@@ -211,7 +211,7 @@ impl Path {
     pub async fn drain(&self, grace: Duration) {
         // Parked before anything is cancelled, so that no approval request is withdrawn by the shutdown.
         // The tracker is closed before calls are told to stop, so that none starts in between.
-        self.park();
+        self.keep_requests_open();
         self.running.close();
         self.draining.cancel();
         if timeout(grace, self.running.wait()).await.is_err() {
@@ -246,7 +246,7 @@ impl Path {
         }
         // Before a task is spawned: a caller that floods the path is turned away at the lowest cost.
         if let Err(refused) = self.refusals.admit(&request.caller) {
-            self.metrics.turned_away(refused.code);
+            self.metrics.count_early_refusal(refused.code);
             return Err(refused);
         }
         let cancel = self.stopping.child_token();
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn new_rules_hold_from_the_next_call_on() {
+    async fn new_rules_apply_from_the_next_call_on() {
         let fixture = Fixture::new().await;
         let text = json!({ "text": "x" });
         assert!(fixture.call("test::echo", text.clone()).await.is_ok());

@@ -49,7 +49,7 @@ impl Layer for Storage {
 /// Whether a tool may leave something on this machine. What it leaves elsewhere is not ours to count.
 fn stores(spec: &ToolSpec, effects: Effects) -> bool {
     let here = matches!(spec.runs_on, RunsOn::Gateway | RunsOn::Host);
-    here && effects.changes() && !spec.frees
+    here && effects.changes() && !spec.frees_storage
 }
 
 /// How many artifacts, and how large, a caller may keep. 0 in the settings means no limit.
@@ -134,6 +134,7 @@ impl WriteRates {
         let mut meters = self.meters.lock().expect("no panic while held");
         let mut who = who;
         if meters.len() >= MAX_CALLERS && !meters.contains_key(who) {
+            // A full meter is the same as none.
             meters.retain(|_, meter| meter.refill(whole, now) < whole);
             if meters.len() >= MAX_CALLERS {
                 who = OTHERS;
@@ -207,12 +208,14 @@ impl Charge for Payer {
         let Some(who) = &self.who else {
             return Ok(());
         };
+        // From what was prepaid first: bytes that arrived as arguments are charged once.
         let spend = |left: u64| Some(left.saturating_sub(bytes));
         let paid = self
             .prepaid
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, spend);
         let paid = paid.unwrap_or_default().min(bytes);
         let charged = self.rates.charge(who, bytes - paid);
+        // The write is refused, so nothing of what was prepaid is used up.
         if charged.is_err() {
             self.prepaid.fetch_add(paid, Ordering::AcqRel);
         }
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_writes_so_many_bytes_an_hour_and_others_and_the_owner_go_on() {
+    async fn writes_are_limited_per_caller_and_hour_and_not_for_the_owner() {
         let fixture = Fixture::with_limits(|l| l.write_bytes_per_hour = 10 * KIB).await;
         let write =
             |who: &str, bytes| fixture.call_as(client(who, &["*"]), "test::save", text(bytes));
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_stored_beyond_the_arguments_is_paid_for_once() {
+    async fn bytes_stored_beyond_the_arguments_are_charged_once() {
         let fixture = Fixture::with_limits(|l| l.write_bytes_per_hour = 1_000).await;
         let limits = Limits {
             write_bytes_per_hour: 1_000,
@@ -318,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_callers_share_a_meter_at_last() {
+    async fn beyond_a_limit_callers_share_a_meter() {
         let fixture = Fixture::new().await;
         let limits = Limits {
             write_bytes_per_hour: 1_000,
@@ -387,7 +390,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_result_is_kept_only_as_far_as_its_caller_may_write() {
+    async fn a_large_result_is_stored_only_within_its_callers_limit() {
         let fixture = Fixture::with_limits(|limits| {
             limits.result_bytes = 1_000;
             limits.write_bytes_per_hour = 5_000;

@@ -286,10 +286,10 @@ impl TestTool {
             spec = spec.deadline(Duration::from_millis(20));
         }
         if name == "test::delete" {
-            spec = spec.frees();
+            spec = spec.frees_storage();
         }
         if name == "test::wait" {
-            spec = spec.waits();
+            spec = spec.waits_for_turns();
         }
         let takes_text = !matches!(act, Act::Hang(..) | Act::Panic | Act::Print)
             && !["test::count", "test::delete"].contains(&name);
@@ -326,7 +326,7 @@ impl Tool for TestTool {
                     context.progress.print(piece.as_str().unwrap_or_default());
                     tokio::task::yield_now().await;
                 }
-                context.progress.tell(Step {
+                context.progress.report(Step {
                     message: arguments["step"].as_str().map(str::to_owned),
                     ..Step::default()
                 });

@@ -13,28 +13,26 @@ use manyhands_core::{ErrorCode, Problem, ToolError, ToolSpec};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
-use crate::explain::explain;
+use crate::explain::{MAX_PROBLEMS, explain};
 use crate::integers::as_integers;
 use crate::layer::{Call, CallResult, Layer, Next};
 use crate::schema::Schema;
 
-/// How many problems one answer lists.
-pub(crate) const MAX_PROBLEMS: usize = 20;
-/// Work that is done where it is asked for: about 2 ms.
+/// Maximum work done on the calling thread: about 2 ms.
 const INLINE: u64 = 40_000;
 /// Work up to which every problem is collected; the validator holds them all at once.
 const EXPLAINED: u64 = 100_000;
-/// How many bytes the places of all problems may take.
+/// Maximum bytes of the paths of all problems.
 const MAX_HELD: u64 = 64 * 1024 * 1024;
 /// The longest name of an argument that is quoted.
 const MAX_NAME: usize = 100;
 /// Schemas up to this many values are compiled where they are needed.
 const INLINE_VALUES: usize = 1_000;
 
-/// Places for work that takes a thread's time. What is more waits, so that there are cores left.
-static HEAVY: Semaphore = Semaphore::const_new(2);
-/// How long such work waits for a place.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Permits for heavy checks, so that cores are left for other calls.
+static HEAVY_CHECKS: Semaphore = Semaphore::const_new(2);
+/// How long a heavy check waits for a permit.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Checks arguments before any rule or tool sees them.
 #[derive(Default)]
@@ -49,7 +47,7 @@ struct Compiled {
     schema: Arc<Schema>,
 }
 
-/// Past this many schemas the cache starts again: nodes and servers come and go.
+/// Size at which the cache is cleared: nodes and servers come and go.
 const MAX_COMPILED: usize = 4_096;
 
 impl Validate {
@@ -63,7 +61,7 @@ impl Validate {
             Schema::compile(source)
         } else {
             let source = source.clone();
-            on_a_thread(move || Schema::compile(&source)).await?
+            on_blocking_thread(move || Schema::compile(&source)).await?
         };
         let schema =
             Arc::new(compiled.map_err(|why| {
@@ -103,16 +101,17 @@ impl Validate {
             let message = "the arguments must be a JSON object with one key for each parameter";
             return Err(ToolError::new(ErrorCode::InvalidArguments, message));
         }
-        let spoken = own(arguments);
+        let own_error = own(arguments);
         let schema = self.schema(spec).await?;
+        // Moved rather than copied: a large value is checked on another thread, which needs to own it.
         let taken = std::mem::take(arguments);
         let (taken, checked) = fits(schema, spec.input_schema.clone(), taken).await?;
         // Put back before anything is refused: the audit records the arguments of a refusal too.
         *arguments = taken;
         as_integers(&spec.input_schema, arguments);
-        match (spoken, checked) {
-            (spoken, Ok(())) => spoken,
-            (Err(spoken), Err(problems)) => Err(joined(spoken, problems)),
+        match (own_error, checked) {
+            (own_error, Ok(())) => own_error,
+            (Err(own_error), Err(problems)) => Err(joined(own_error, problems)),
             (Ok(()), Err(problems)) => Err(ToolError::problems(problems).hint(format!(
                 "see its parameters with `manyhands tools {}`",
                 spec.name
@@ -121,19 +120,19 @@ impl Validate {
     }
 }
 
-/// What a tool says of its arguments in words of its own, and what the schema says of the others.
-fn joined(mut spoken: ToolError, problems: Vec<Problem>) -> ToolError {
+/// Combines the tool's own error with the problems of other parameters.
+fn joined(mut own_error: ToolError, problems: Vec<Problem>) -> ToolError {
     for problem in problems {
         let same = |known: &Problem| known.parameter == problem.parameter;
-        if !spoken.problems.iter().any(same) {
+        if !own_error.problems.iter().any(same) {
             let Problem { parameter, message } = &problem;
-            spoken
+            own_error
                 .message
                 .push_str(&format!("; {parameter}: {message}"));
-            spoken.problems.push(problem);
+            own_error.problems.push(problem);
         }
     }
-    spoken
+    own_error
 }
 
 /// Whether values can be checked against `schema`, a JSON Schema that is an object; the error says
@@ -145,16 +144,16 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     Schema::compile(schema).map(drop)
 }
 
-/// [`check_schema`] from within async code.
+/// [`check_schema`] for async code.
 pub async fn check_schema_aside(schema: Value) -> Result<(), String> {
-    let checked = on_a_thread(move || check_schema(&schema)).await;
+    let checked = on_blocking_thread(move || check_schema(&schema)).await;
     checked.unwrap_or_else(|error| Err(format!("was not checked: {}", error.message)))
 }
 
-/// Gives back `value` if it fits `schema`; the error lists what does not, by place.
+/// Returns `value` if it fits `schema`; the error lists all problems by path.
 pub async fn validate_against(schema: Arc<Value>, value: Value) -> Result<Value, String> {
     let source = schema.clone();
-    let compiled = on_a_thread(move || Schema::compile(&source)).await;
+    let compiled = on_blocking_thread(move || Schema::compile(&source)).await;
     let compiled = compiled
         .map_err(|error| error.message)?
         .map_err(|why| format!("the schema {why}"))?;
@@ -176,13 +175,13 @@ pub async fn validate_against(schema: Arc<Value>, value: Value) -> Result<Value,
 
 type Checked = (Value, Result<(), Vec<Problem>>);
 
-/// Checks a value, here or on a thread as its work demands, and gives it back.
+/// Checks a value, on a blocking thread if it is much work, and returns it.
 async fn fits(schema: Arc<Schema>, source: Arc<Value>, value: Value) -> Result<Checked, ToolError> {
     if schema.is_cheap(&value, INLINE) {
         let checked = problems(&schema, &source, &value);
         return Ok((value, checked));
     }
-    on_a_thread(move || {
+    on_blocking_thread(move || {
         let checked = problems(&schema, &source, &value);
         (value, checked)
     })
@@ -203,7 +202,7 @@ fn problems(schema: &Schema, source: &Value, value: &Value) -> Result<(), Vec<Pr
         return Ok(());
     }
     // Each problem holds the whole way to its place, and names of properties can be long.
-    let held = cost.saturating_mul(longest_way(value));
+    let held = cost.saturating_mul(longest_path(value));
     if cost > EXPLAINED || held > MAX_HELD {
         return Err(whole(
             "does not fit the schema, and is too large to say where: send less at once",
@@ -214,11 +213,11 @@ fn problems(schema: &Schema, source: &Value, value: &Value) -> Result<(), Vec<Pr
     Err(listed.take(MAX_PROBLEMS).collect())
 }
 
-/// Runs work on a blocking thread, when there is a place.
-async fn on_a_thread<T: Send + 'static>(
+/// Runs work on a blocking thread once there is a permit.
+async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ToolError> {
-    let place = tokio::time::timeout(PATIENCE, HEAVY.acquire()).await;
+    let place = tokio::time::timeout(PERMIT_TIMEOUT, HEAVY_CHECKS.acquire()).await;
     let Ok(Ok(place)) = place else {
         let message = "too many large values are being checked; try again in a few seconds";
         return Err(ToolError::new(ErrorCode::RateLimited, message));
@@ -230,7 +229,7 @@ async fn on_a_thread<T: Send + 'static>(
     done.await.map_err(|e| ToolError::internal(e.to_string()))
 }
 
-/// The argument that is too much, where arguments are: the one with the most in it.
+/// The name of the largest argument.
 fn largest(arguments: &Value) -> Option<&str> {
     let weight = |value: &Value| match value {
         Value::String(text) => text.len(),
@@ -243,13 +242,13 @@ fn largest(arguments: &Value) -> Option<&str> {
         .map(String::as_str)
 }
 
-/// How many bytes the names are on the longest way into a value.
-fn longest_way(value: &Value) -> u64 {
+/// Bytes of the longest path into a value.
+fn longest_path(value: &Value) -> u64 {
     match value {
-        Value::Array(list) => 8 + list.iter().map(longest_way).max().unwrap_or(0),
+        Value::Array(list) => 8 + list.iter().map(longest_path).max().unwrap_or(0),
         Value::Object(fields) => {
             let each = fields.iter();
-            let each = each.map(|(name, inner)| name.len() as u64 + 1 + longest_way(inner));
+            let each = each.map(|(name, inner)| name.len() as u64 + 1 + longest_path(inner));
             each.max().unwrap_or(0)
         }
         _ => 1,

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused_with_what_can_be_written() {
+    fn an_invalid_time_is_refused_with_examples() {
         for wrong in [
             "",
             "soon",

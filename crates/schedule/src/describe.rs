@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn grids_and_moments_are_said_in_the_users_time() {
+    fn intervals_and_times_are_described_in_the_users_zone() {
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
         let every = Schedule::Every {
             every_ms: 5_400_000,

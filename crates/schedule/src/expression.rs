@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_what_is_wrong() {
         refused("* * * *", "4 fields");
         refused("0 * * * * *", "6 fields");
         refused("", "0 fields");

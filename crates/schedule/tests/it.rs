@@ -179,7 +179,7 @@ fn half_an_hour_of_summer_time_is_a_gap_and_a_repeat_too() {
 }
 
 #[test]
-fn a_day_that_never_was_has_no_run() {
+fn a_nonexistent_day_has_no_run() {
     check(
         "Pacific/Apia",
         "0 9 * * *",
@@ -232,7 +232,7 @@ fn leap_days_are_found_however_far_and_the_end_of_time_is_an_end() {
 }
 
 #[test]
-fn another_implementation_says_the_same() {
+fn another_implementation_agrees() {
     let corpus = include_str!("corpus/corpus.tsv");
     let mut wrong = Vec::new();
     for line in corpus.lines() {
@@ -340,7 +340,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_written_is_understood_or_refused(text in ".{0,40}") {
+    fn any_input_is_parsed_or_refused(text in ".{0,40}") {
         let _ = text.parse::<Expression>();
         let input = ScheduleInput { kind: Some(ScheduleKind::At), at: Some(text), ..ScheduleInput::default() };
         let _ = Schedule::read(&input, Timestamp(1_794_747_600_000), &TimeZone::UTC);
@@ -404,7 +404,7 @@ fn each_kind_is_read_from_its_fields() {
 }
 
 #[test]
-fn what_is_wrong_with_a_schedule_is_named() {
+fn errors_of_a_schedule_name_the_field() {
     for (json, why) in [
         (r#"{}"#, "kind: must be at, every or cron"),
         (r#"{"kind":"at"}"#, "at: set exactly one of"),

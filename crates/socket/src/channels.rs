@@ -50,11 +50,11 @@ pub(super) async fn answer(
                 channel: row.channel,
                 sender_id: row.id,
                 sender_name: row.name,
-                state: row.state.word().to_owned(),
+                state: row.state.as_str().to_owned(),
                 owner: row.owner,
                 code: row.code,
-                message: row.said,
-                requested_at: row.asked.0,
+                message: row.first_message,
+                requested_at: row.requested.0,
             });
             value(&PairListResult {
                 pairs: pairs.collect(),

@@ -424,7 +424,7 @@ fn wire_event(event: &ChatEvent) -> Option<WireEvent> {
         TurnEvent::Error(failure) => ChatEventPayload {
             error: Some(failure.text.clone()),
             failure: Some(failure.kind.word().to_owned()),
-            code: Some(failure.kind.code().word().to_owned()),
+            code: Some(failure.kind.code().as_str().to_owned()),
             retry_after_ms: failure.retry_after.map(millis),
             ..chat(ChatState::Error)
         },

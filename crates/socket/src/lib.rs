@@ -33,7 +33,7 @@ use futures_util::StreamExt;
 use http::request::Parts;
 use manyhands_core::contained;
 use manyhands_gateway::{Admitted, Gateway};
-use manyhands_guard::Seat;
+use manyhands_guard::PendingConnection;
 use manyhands_http_common::Refusal;
 use manyhands_node_registry::ProcessNotice;
 use manyhands_wire::{
@@ -67,7 +67,7 @@ struct UpgradeInfo {
     /// Bearer token of the request, if any.
     token: Option<String>,
     /// The connection's slot among those that are not authenticated yet.
-    seat: Option<Arc<Seat>>,
+    seat: Option<Arc<PendingConnection>>,
 }
 
 /// Handles `GET /ws`: upgrades the connection and serves the socket.
@@ -170,7 +170,7 @@ async fn handshake(
     let known = token
         .as_deref()
         .is_some_and(|token| gateway.auth.recognises(token));
-    let unknown = (!known).then(|| gateway.socket_lobby.enter(client));
+    let unknown = (!known).then(|| gateway.socket_lobby.add(client));
     let mut evicted = pin!(async {
         match &unknown {
             Some(seat) => seat.evicted().await,
@@ -192,7 +192,7 @@ async fn handshake(
             Ok(Some(Ok(Message::Text(text)))) => {
                 let admitted = connect::admit(gateway, &text, client, token).await?;
                 if let Some(seat) = seat {
-                    seat.admitted();
+                    seat.authenticated();
                 }
                 return Ok(admitted);
             }
@@ -390,7 +390,7 @@ impl ClientSession {
             self.send_event(&NodeExecNotice {
                 node_id: event.node.to_string(),
                 agent_id: started.map(|origin| origin.agent.clone()),
-                news: event.told.clone(),
+                event: event.told.clone(),
             });
         }
     }

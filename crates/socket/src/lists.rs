@@ -24,10 +24,10 @@ pub(super) async fn forward(gateway: &Gateway, caller: &Caller, outbox: &mpsc::S
         return std::future::pending().await; // returning would end the socket
     }
     let requests = gateway.path.approvals();
-    let mut approvals = requests.changes().listen();
-    let mut nodes = gateway.nodes.roll().listen();
-    let mut jobs = gateway.cron().changes().listen();
-    let mut chats = gateway.chats().records().changes().listen();
+    let mut approvals = requests.changes().subscribe();
+    let mut nodes = gateway.nodes.roll().subscribe();
+    let mut jobs = gateway.cron().changes().subscribe();
+    let mut chats = gateway.chats().records().changes().subscribe();
     let mut next_expiry = requests.pending().await.ok().and_then(|(_, first)| first);
     loop {
         let event = tokio::select! {

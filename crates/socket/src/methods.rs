@@ -281,7 +281,7 @@ fn progress_events(request_id: String, outbox: mpsc::Sender<Message>) -> Progres
         *last.lock().unwrap_or_else(PoisonError::into_inner) = step.clone();
         tell(step, None);
     })
-    .printing(move |text| print(latest_of(&latest), Some(text.to_owned())))
+    .with_output(move |text| print(latest_of(&latest), Some(text.to_owned())))
 }
 
 /// The tools the caller may use; empty for a node.

@@ -38,7 +38,7 @@ impl ApprovalState {
     ];
 
     /// The word used in records and listings.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Approved => "approved",
@@ -67,7 +67,7 @@ impl ApprovalScope {
     const ALL: [Self; 3] = [Self::Once, Self::Conversation, Self::Always];
 
     /// The word used in records and listings.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Once => "once",
             Self::Conversation => "conversation",
@@ -167,7 +167,7 @@ pub(crate) fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, StoreE
     let stored = row.text("state")?;
     let stored = ApprovalState::ALL
         .into_iter()
-        .find(|state| state.word() == stored)
+        .find(|state| state.as_str() == stored)
         .ok_or_else(damaged)?;
     let expires = Timestamp(row.int("expires")?);
     let state = match stored {
@@ -202,7 +202,7 @@ pub(crate) fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, StoreE
         tainted_by: row.text_or_null("taint")?,
         scope: ApprovalScope::ALL
             .into_iter()
-            .find(|one| one.word() == scope)
+            .find(|one| one.as_str() == scope)
             .ok_or_else(damaged)?,
         message: row.text_or_null("message")?,
     })

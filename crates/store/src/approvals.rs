@@ -1,8 +1,7 @@
-//! Questions to the owner: may this call run?
+//! Approval requests: may this call run?
 //!
-//! A question is about one exact call, named by its fingerprint. A yes is good for
-//! one use, before it expires. Whether it has expired is always computed from the
-//! clock, so a stale row can be neither approved nor used, swept or not.
+//! A request is about one exact call, identified by its fingerprint. An approval is valid for one use until it expires.
+//! Expiry is always computed from the clock, so a stale row can be neither approved nor used, swept or not.
 
 use manyhands_core::{ApprovalId, CallId, Timestamp};
 
@@ -17,24 +16,24 @@ use crate::sql::{Sql, Statement, Tx};
 /// The owner's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalDecision {
-    /// Yes, and how far it reaches.
+    /// Approve, with this scope.
     Approve(ApprovalScope),
-    /// No.
+    /// Deny.
     Deny,
 }
 
-/// Which questions to list; everything when empty.
+/// Selects requests; all if empty.
 #[derive(Debug, Clone, Default)]
 pub struct ApprovalFilter {
-    /// Only those that have come this far.
+    /// Only those in this state.
     pub state: Option<ApprovalState>,
     /// Only those of this caller.
     pub caller: Option<String>,
-    /// At most so many; 100 unless said.
+    /// Maximum number; default 100.
     pub limit: Option<u32>,
 }
 
-/// The questions.
+/// Approval requests. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Approvals {
     sql: Sql,
@@ -47,13 +46,12 @@ impl Approvals {
         Self { sql, changes }
     }
 
-    /// Tells when a question is put, answered, used or found to be too old.
+    /// Notifies of new, answered, used and expired requests.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// Puts the question, or finds the one already put for the same call: pending,
-    /// or answered and not yet used or expired.
+    /// Opens a request, or returns the existing one for the same call: pending, or answered and neither used nor expired.
     pub async fn open_or_find(
         &self,
         new: &NewApproval,
@@ -100,14 +98,13 @@ impl Approvals {
         let row = tx.one(select).await?;
         tx.commit().await?;
         if retired + put > 0 {
-            self.changes.note();
+            self.changes.notify();
         }
         let found = row.ok_or_else(|| StoreError::not_found(format!("approval {}", new.id)))?;
         record(&found, now)
     }
 
-    /// Answers a question that is pending and not too old; otherwise nothing changes
-    /// and the error names the state it is in.
+    /// Answers a pending request that has not expired; otherwise nothing changes and the error names its state.
     pub async fn decide(
         &self,
         id: ApprovalId,
@@ -125,11 +122,11 @@ impl Approvals {
             "UPDATE approval SET state = $1, decided_by = $2, decided_at = $3, scope = $5, message = $6
              WHERE id = $4 AND state = 'pending' AND expires > $3",
         )
-        .bind(state.word())
+        .bind(state.as_str())
         .bind(by)
         .bind(now)
         .bind(id.to_string())
-        .bind(scope.word())
+        .bind(scope.as_str())
         .bind(message.map(str::to_owned));
         // Conditional on `pending`: of two answers at the same time only the first counts, and an answer
         // that comes after the expiry changes nothing.
@@ -139,15 +136,15 @@ impl Approvals {
             tx.abandon().await;
             return Err(StoreError::Settled {
                 what: format!("approval {id}"),
-                state: found.state.word().to_owned(),
+                state: found.state.as_str().to_owned(),
             });
         }
         tx.commit().await?;
-        self.changes.note();
+        self.changes.notify();
         Ok(found)
     }
 
-    /// What the owner approved for a whole conversation of this caller.
+    /// Approvals for a whole conversation of this caller.
     pub async fn granted(
         &self,
         session: &str,
@@ -157,12 +154,13 @@ impl Approvals {
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE session = ", session)
             .then_with(" AND caller = ", caller)
+            // An approval for a conversation is `used` after its first call and still covers the next ones.
             .then(" AND scope = 'conversation' AND state IN ('approved', 'used')");
         let rows = self.sql.all(select).await?;
         rows.iter().map(|row| record(row, now)).collect()
     }
 
-    /// Withdraws a pending question; whether there was one.
+    /// Withdraws a pending request; whether there was one.
     pub async fn withdraw(&self, id: ApprovalId, now: Timestamp) -> Result<bool, StoreError> {
         let update = Statement::new(
             "UPDATE approval SET state = 'withdrawn', decided_at = $2
@@ -173,12 +171,12 @@ impl Approvals {
         // Only while pending: a decision that was made meanwhile stands.
         let withdrawn = self.sql.run(update).await? == 1;
         if withdrawn {
-            self.changes.note();
+            self.changes.notify();
         }
         Ok(withdrawn)
     }
 
-    /// Uses a yes for `call`. True for exactly one caller, however many try.
+    /// Uses an approval for `call`. True for exactly one caller, however many try.
     pub async fn consume(
         &self,
         id: ApprovalId,
@@ -195,12 +193,12 @@ impl Approvals {
         // One conditional update rather than read and write: two calls cannot both use one approval.
         let used = self.sql.run(update).await? == 1;
         if used {
-            self.changes.note();
+            self.changes.notify();
         }
         Ok(used)
     }
 
-    /// One question as it stands at `now`.
+    /// One request, in its state at `now`.
     pub async fn get(
         &self,
         id: ApprovalId,
@@ -211,7 +209,7 @@ impl Approvals {
         row.map(|row| record(&row, now)).transpose()
     }
 
-    /// Questions as they stand at `now`, newest first.
+    /// Requests in their state at `now`, newest first.
     pub async fn list(
         &self,
         filter: &ApprovalFilter,
@@ -221,7 +219,7 @@ impl Approvals {
         select = match filter.state {
             None => select,
             Some(state @ (ApprovalState::Used | ApprovalState::Withdrawn)) => {
-                select.then_with(" AND state = ", state.word())
+                select.then_with(" AND state = ", state.as_str())
             }
             // Rows are marked as expired only now and then; the clock decides, so that a list never shows an
             // overdue request as open.
@@ -232,7 +230,7 @@ impl Approvals {
                 )
                 .then("))"),
             Some(state) => select
-                .then_with(" AND state = ", state.word())
+                .then_with(" AND state = ", state.as_str())
                 .then_with(" AND expires > ", now),
         };
         if let Some(caller) = &filter.caller {
@@ -244,7 +242,7 @@ impl Approvals {
         rows.iter().map(|row| record(row, now)).collect()
     }
 
-    /// How many wait for an answer at `now`, and when the first of them runs out.
+    /// Number of pending requests at `now`, and when the first of them expires.
     pub async fn pending(&self, now: Timestamp) -> Result<(u64, Option<Timestamp>), StoreError> {
         let select = Statement::new(
             "SELECT COUNT(*) AS count, MIN(expires) AS expires FROM approval WHERE state = 'pending'",
@@ -257,13 +255,15 @@ impl Approvals {
         Ok((count, row.int_or_null("expires")?.map(Timestamp)))
     }
 
-    /// Removes what was settled or ran out before `before`; how many there were.
+    /// Deletes requests that expired before `before`; returns how many.
     pub async fn sweep(&self, before: Timestamp) -> Result<u64, StoreError> {
+        // By expiry whatever the state: an answered request is retained as long as an open one, so that a late
+        // second answer is told what was decided.
         let delete = Statement::new("DELETE FROM approval WHERE expires <= $1").bind(before);
         self.sql.run(delete).await
     }
 
-    /// Marks what is too old; how many there were. Upkeep only: nothing depends on it.
+    /// Marks expired requests; returns how many. Upkeep only: nothing depends on it.
     pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
         let update = Statement::new(
             "UPDATE approval SET state = 'expired'
@@ -271,7 +271,7 @@ impl Approvals {
         );
         let expired = self.sql.run(update.bind(now)).await?;
         if expired > 0 {
-            self.changes.note();
+            self.changes.notify();
         }
         Ok(expired)
     }
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_call_asks_once_and_its_question_survives_reopening() {
+    async fn the_same_call_has_one_request_which_survives_reopening() {
         let home = TestHome::new();
         let first = opened(&home)
             .await
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_askers_at_once_share_one_question() {
+    async fn concurrent_equal_calls_share_one_request() {
         let home = TestHome::new();
         let approvals = opened(&home).await;
         let mut tasks = tokio::task::JoinSet::new();
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_yes_is_used_exactly_once_by_a_hundred_tasks() {
+    async fn an_approval_is_used_exactly_once_by_a_hundred_tasks() {
         let home = TestHome::new();
         let approvals = opened(&home).await;
         let asked = approvals.open_or_find(&question("f"), NOW).await.unwrap();
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_given_once() {
+    async fn a_request_is_answered_once() {
         let home = TestHome::new();
         let approvals = opened(&home).await;
         let asked = approvals.open_or_find(&question("f"), NOW).await.unwrap();
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_old_can_be_neither_approved_nor_used() {
+    async fn an_expired_request_can_be_neither_approved_nor_used() {
         let home = TestHome::new();
         let approvals = opened(&home).await;
         let stale = approvals.open_or_find(&question("f"), NOW).await.unwrap();
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_that_was_withdrawn_is_answered_by_nobody_and_put_anew() {
+    async fn a_withdrawn_request_cannot_be_answered_and_is_opened_again() {
         let home = TestHome::new();
         let store = home.open().await;
         let approvals = store.approvals();
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn listings_follow_the_clock_not_the_stored_word() {
+    async fn listings_follow_the_clock_not_the_stored_state() {
         let home = TestHome::new();
         let approvals = opened(&home).await;
         approvals.open_or_find(&question("f"), NOW).await.unwrap();

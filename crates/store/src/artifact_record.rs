@@ -37,7 +37,7 @@ pub struct ArtifactQuota {
 
 impl ArtifactQuota {
     /// As much as the disk holds.
-    pub const ENDLESS: Self = Self {
+    pub const UNLIMITED: Self = Self {
         one: u64::MAX,
         agent: u64::MAX,
         all: u64::MAX,
@@ -65,7 +65,7 @@ pub struct NewArtifact {
     /// When it may be removed.
     pub expires: Option<Timestamp>,
     /// How much may be kept.
-    pub room: ArtifactQuota,
+    pub quota: ArtifactQuota,
 }
 
 /// What is known of an artifact.

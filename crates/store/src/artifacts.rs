@@ -1,10 +1,9 @@
 //! Files with an id, made by a tool, a script or a large result: a record in the
 //! database and bytes among the blobs.
 //!
-//! The bytes are on disk before the record, and the record goes before the bytes. A
-//! crash in between leaves bytes that nobody can ask for, never a record without its
-//! bytes; the first sweep after it removes them. Equal bytes are kept once, and go with
-//! the last record that names them.
+//! Bytes are written before their record and removed after it. A crash in between leaves bytes without a record, which
+//! the first sweep removes, and never a record without its bytes. Equal bytes are stored once and removed with the last
+//! record that names them.
 
 mod bytes;
 mod chats;
@@ -31,7 +30,7 @@ use crate::error::StoreError;
 use crate::sql::{Sql, Statement, Tx};
 
 pub(crate) use self::bytes::FOLDER;
-use self::bytes::{Written, location};
+use self::bytes::{PendingBytes, location};
 use self::usage::ArtifactUsage;
 
 /// Expired artifacts removed per transaction.
@@ -44,12 +43,12 @@ pub struct Artifacts {
     blobs: Blobs,
     clock: Arc<dyn Clock>,
     ids: Ids,
-    /// Held while a record and its bytes are made to agree.
-    turn: Arc<Mutex<()>>,
+    /// Held while a record and its bytes change together.
+    lock: Arc<Mutex<()>>,
     /// When this was opened: unknown bytes that are older were left by a crash.
     opened: Timestamp,
-    tidied: Arc<AtomicBool>,
-    places: Arc<Semaphore>,
+    swept: Arc<AtomicBool>,
+    large_writes: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Artifacts {
@@ -66,31 +65,30 @@ impl Artifacts {
             opened: clock.now(),
             clock,
             ids,
-            turn: Arc::default(),
-            tidied: Arc::default(),
-            places: Arc::new(Semaphore::new(bytes::PLACES)),
+            lock: Arc::default(),
+            swept: Arc::default(),
+            large_writes: Arc::new(Semaphore::new(bytes::MAX_LARGE_WRITES)),
         }
     }
 
-    /// Keeps `bytes`.
+    /// Stores `bytes`.
     pub async fn put(&self, new: NewArtifact, bytes: Bytes) -> Result<ArtifactRecord, StoreError> {
         let whole = futures_util::stream::once(async { Ok(bytes) });
         self.put_stream(new, whole).await
     }
 
-    /// Keeps what `content` gives. When it ends in an error, or is more than there is room
-    /// for, nothing is kept.
+    /// Stores a stream. If it fails, or exceeds a quota, nothing is stored.
     pub async fn put_stream(
         &self,
         new: NewArtifact,
         content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
     ) -> Result<ArtifactRecord, StoreError> {
-        let used = match new.room {
-            ArtifactQuota::ENDLESS => ArtifactUsage::default(),
+        let used = match new.quota {
+            ArtifactQuota::UNLIMITED => ArtifactUsage::default(),
             _ => self.used(new.agent.as_str(), &new.caller).await?,
         };
         let id: ArtifactId = self.ids.next();
-        let written = Written::begin(&self.blobs, &self.places, id);
+        let written = PendingBytes::begin(&self.blobs, &self.large_writes, id);
         let (size, sha256) = written.fill(content, &new, used).await?;
         let record = ArtifactRecord {
             id,
@@ -109,22 +107,26 @@ impl Artifacts {
             created: self.clock.now(),
             expires: new.expires,
         };
-        self.enter(&record, &new.bucket, &new.room, written).await?;
+        self.insert_record(&record, &new.bucket, &new.quota, written)
+            .await?;
         Ok(record)
     }
 
-    /// Writes the record down, beside equal bytes where there are some.
-    async fn enter(
+    /// Stores the record, sharing equal bytes if there are any.
+    async fn insert_record(
         &self,
         record: &ArtifactRecord,
         bucket: &Bucket,
         room: &ArtifactQuota,
-        written: Written,
+        written: PendingBytes,
     ) -> Result<(), StoreError> {
         let size = i64::try_from(record.size).map_err(|_| StoreError::Full)?;
-        let _turn = self.turn.lock().await;
+        // Until the commit: a concurrent delete must not remove the equal bytes that this record is about to share.
+        let _lock = self.lock.lock().await;
         let mut tx = self.sql.begin().await?;
-        if *room != ArtifactQuota::ENDLESS {
+        if *room != ArtifactQuota::UNLIMITED {
+            // Checked again with the numbers of this transaction: other artifacts may have been stored while this
+            // one was streamed.
             let select = usage::select(record.agent.as_str(), &record.caller);
             let used = ArtifactUsage::of(&tx.all(select).await?)?;
             if let Err(full) = used.admit(record, room) {
@@ -155,19 +157,20 @@ impl Artifacts {
         tx.run(insert(record, size, &blob)).await?;
         usage::added(&mut tx, record.agent.as_str(), &record.caller, size).await?;
         tx.commit().await?;
+        // Otherwise the new copy is removed when `written` is dropped: the record names the older bytes.
         if equal.is_none() {
             written.keep();
         }
         Ok(())
     }
 
-    /// What is known of one.
+    /// One artifact.
     pub async fn get(&self, id: ArtifactId) -> Result<Option<ArtifactRecord>, StoreError> {
         let select = Statement::new(COLUMNS).then_with(" WHERE id = ", id.to_string());
         self.sql.one(select).await?.as_ref().map(record).transpose()
     }
 
-    /// The bytes of one, all of them or a part.
+    /// The bytes of an artifact, all of them or a range.
     pub async fn open(
         &self,
         id: ArtifactId,
@@ -211,9 +214,9 @@ impl Artifacts {
         self.sql.all(select).await?.iter().map(record).collect()
     }
 
-    /// Forgets one; whether there was one.
+    /// Deletes an artifact; whether there was one.
     pub async fn delete(&self, id: ArtifactId) -> Result<bool, StoreError> {
-        let _turn = self.turn.lock().await;
+        let _lock = self.lock.lock().await;
         let mut tx = self.sql.begin().await?;
         let delete = Statement::new(
             "DELETE FROM artifact WHERE id = $1 RETURNING blob, agent, caller, size",
@@ -223,18 +226,18 @@ impl Artifacts {
         usage::removed(&mut tx, &rows).await?;
         let known = !rows.is_empty();
         let blobs = rows.iter().map(|row| row.parsed("blob"));
-        let gone = unnamed(&mut tx, blobs.collect::<Result<_, _>>()?).await?;
+        // Determined inside the transaction, after the delete, so that bytes shared with another record stay.
+        let gone = orphaned(&mut tx, blobs.collect::<Result<_, _>>()?).await?;
         tx.commit().await?;
-        self.forget_bytes(gone).await?;
+        self.delete_blobs(gone).await?;
         Ok(known)
     }
 
-    /// Removes those that are too old; how many there were. The first time it also removes
-    /// what a crash left behind.
+    /// Deletes expired artifacts; returns how many. The first run also removes what a crash left behind.
     pub async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
         let mut swept = 0;
         loop {
-            let _turn = self.turn.lock().await;
+            let _lock = self.lock.lock().await;
             let mut tx = self.sql.begin().await?;
             let delete = Statement::new(
                 "DELETE FROM artifact WHERE id IN
@@ -249,28 +252,30 @@ impl Artifacts {
                 .collect::<Result<Vec<ArtifactId>, _>>()?;
             blobs.sort_unstable();
             blobs.dedup();
-            let gone = unnamed(&mut tx, blobs).await?;
+            let gone = orphaned(&mut tx, blobs).await?;
             tx.commit().await?;
             if rows.is_empty() {
                 break;
             }
             swept += rows.len() as u64;
-            self.forget_bytes(gone).await?;
+            self.delete_blobs(gone).await?;
         }
         self.sweep_chats(now).await?;
-        if !self.tidied.swap(true, Ordering::Relaxed) {
-            self.tidy().await?;
+        if !self.swept.swap(true, Ordering::Relaxed) {
+            self.sweep_orphans().await?;
         }
         Ok(swept)
     }
 
-    /// Removes bytes that were there before this was opened and that no record names.
-    async fn tidy(&self) -> Result<(), StoreError> {
+    /// Removes bytes from before this start that no record names.
+    async fn sweep_orphans(&self) -> Result<(), StoreError> {
         let folder = object_store::path::Path::from(FOLDER);
         let mut found = self.blobs.list(Some(&folder));
         while let Some(meta) = found.try_next().await? {
+            // Only blobs made before this start: a newer one may belong to an upload whose record is not stored
+            // yet.
             let id = meta.location.filename().and_then(|name| name.parse().ok());
-            let Some(id) = id.filter(|id| bytes::made(*id) < self.opened) else {
+            let Some(id) = id.filter(|id| bytes::created(*id) < self.opened) else {
                 continue;
             };
             let named = Statement::new("SELECT 1 AS one FROM artifact")
@@ -278,22 +283,22 @@ impl Artifacts {
                 .then(" LIMIT 1");
             if self.sql.one(named).await?.is_none() {
                 tracing::info!(event = "artifact_orphan_removed", %id, "removing the bytes of an artifact that was never finished");
-                self.forget_bytes(vec![id]).await?;
+                self.delete_blobs(vec![id]).await?;
             }
         }
         Ok(())
     }
 
-    async fn forget_bytes(&self, blobs: Vec<ArtifactId>) -> Result<(), StoreError> {
+    async fn delete_blobs(&self, blobs: Vec<ArtifactId>) -> Result<(), StoreError> {
         for blob in blobs {
-            bytes::forget(&self.blobs, blob).await?;
+            bytes::delete(&self.blobs, blob).await?;
         }
         Ok(())
     }
 }
 
-/// Those of `blobs` that no record names any more.
-async fn unnamed(tx: &mut Tx, blobs: Vec<ArtifactId>) -> Result<Vec<ArtifactId>, StoreError> {
+/// Those of `blobs` that no record names.
+async fn orphaned(tx: &mut Tx, blobs: Vec<ArtifactId>) -> Result<Vec<ArtifactId>, StoreError> {
     let mut gone = Vec::new();
     for blob in blobs {
         let named = Statement::new("SELECT 1 AS one FROM artifact")

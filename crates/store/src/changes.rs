@@ -1,9 +1,10 @@
-//! News that something on record changed, without saying what.
+//! Notifications that records changed, without details.
 
 use tokio::sync::watch;
 
-/// Tells whoever listens that something changed. Changes in a row may be told as one, so that nobody
-/// has to keep up. Clones tell the same.
+/// Notifies subscribers that something changed. Clones share their subscribers.
+// A counter rather than a queue of events: a slow subscriber sees one change instead of a thousand and reads the records
+// again, so nothing has to be buffered for it.
 #[derive(Debug, Clone)]
 pub struct Changes(watch::Sender<u64>);
 
@@ -14,13 +15,13 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Something changed.
-    pub fn note(&self) {
+    /// Notifies all subscribers.
+    pub fn notify(&self) {
         self.0.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Hears of what changes from now on.
-    pub fn listen(&self) -> watch::Receiver<u64> {
+    /// Subscribes to changes from now on.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.0.subscribe()
     }
 }
@@ -30,13 +31,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn changes_in_a_row_are_told_as_one_and_none_is_told_before_it_happens() {
+    async fn consecutive_changes_are_one_notification_and_none_comes_early() {
         let changes = Changes::default();
-        let mut heard = changes.listen();
-        assert!(!heard.has_changed().unwrap());
-        changes.clone().note();
-        changes.note();
-        heard.changed().await.unwrap();
-        assert!(!heard.has_changed().unwrap());
+        let mut receiver = changes.subscribe();
+        assert!(!receiver.has_changed().unwrap());
+        changes.clone().notify();
+        changes.notify();
+        receiver.changed().await.unwrap();
+        assert!(!receiver.has_changed().unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! Accounts of services: what is known of each. The credentials themselves are in the vault.
+//! Records of accounts at services. Their credentials are in the vault.
 
 use manyhands_core::{ConnectionId, Pattern, Timestamp};
 use schemars::JsonSchema;
@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 use crate::sql::{Row, Sql, Statement};
 
-/// How an account is opened.
+/// How an account logs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ConnectionKind {
-    /// By keys that the owner gave.
+    /// With keys from the owner.
     Keys,
-    /// By a login in a browser.
+    /// With OAuth in a browser.
     Oauth,
 }
 
-/// Whether an account works, as far as is known.
+/// Last known status of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ConnectionStatus {
-    /// It did when it was last used.
+    /// It worked when it was last used.
     Connected,
-    /// It did not.
+    /// It failed when it was last used.
     Error,
-    /// It has no credentials, or was never tried.
+    /// It has no credentials, or was never used.
     Disconnected,
 }
 
@@ -84,7 +84,7 @@ impl Connections {
         self.sql.one(select).await?.as_ref().map(record).transpose()
     }
 
-    /// Keeps an account, in place of what was known of it.
+    /// Inserts or replaces an account.
     pub async fn put(&self, one: &ConnectionRecord) -> Result<(), StoreError> {
         let insert = Statement::new(
             "INSERT INTO connection
@@ -107,7 +107,7 @@ impl Connections {
         self.sql.run(insert).await.map(drop)
     }
 
-    /// Forgets an account; whether there was one.
+    /// Removes an account; whether there was one.
     pub async fn remove(&self, id: ConnectionId) -> Result<bool, StoreError> {
         let delete = Statement::new("DELETE FROM connection WHERE id = $1").bind(id.to_string());
         Ok(self.sql.run(delete).await? > 0)

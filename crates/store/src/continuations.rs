@@ -1,4 +1,4 @@
-//! What an agent did in requests that ended with calls their clients have to run, until the results come.
+//! State of requests that ended with calls for their client to run, until it sends the results.
 
 use manyhands_core::Timestamp;
 use uuid::Uuid;
@@ -38,6 +38,7 @@ impl Continuations {
         .bind(now)
         .bind(body);
         self.sql.run(insert).await?;
+        // Removed with every insert, so that nothing else has to sweep this table.
         let old = Statement::new("DELETE FROM continuation WHERE created < $1")
             .bind(Timestamp(now.0 - RETAINED_MS));
         self.sql.run(old).await?;
@@ -54,6 +55,7 @@ impl Continuations {
 
     /// The body of one, if it is `caller`'s.
     pub async fn get(&self, id: Uuid, caller: &str) -> Result<Option<String>, StoreError> {
+        // By caller too: knowing an id must not give access to the conversation of another caller.
         let select = Statement::new("SELECT body FROM continuation WHERE id = $1 AND caller = $2")
             .bind(id.to_string())
             .bind(caller);

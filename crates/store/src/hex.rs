@@ -1,4 +1,5 @@
-//! Bytes as lower-case hex, the form in which hashes are stored.
+//! Lower-case hex, the form in which hashes are stored. Thirty lines do not justify a dependency, and decoding must refuse
+//! upper case: one hash has one spelling.
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 

@@ -1,6 +1,6 @@
-//! Where everything is kept: the files of a home, and their modes.
+//! The files of a home and their modes.
 //!
-//! Modes are set explicitly, so neither a loose nor a strict umask changes them.
+//! Modes are set explicitly, so that the umask does not matter.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -20,8 +20,7 @@ pub(crate) const LOCK: &str = "gateway.lock";
 /// The copy of the audit's head.
 pub(crate) const AUDIT_HEAD: &str = "audit.head";
 
-/// Creates what is missing of the home: the folder, `blobs/` and an empty database.
-/// What is there and open to others is closed to them.
+/// Creates what is missing of a home: the folder, `blobs/` and an empty database. Makes existing ones private.
 pub(crate) fn prepare(home: &Path) -> Result<(), StoreError> {
     // A folder of something else, named by mistake, keeps its mode: nobody wants a
     // closed /tmp. What we put into it is private by itself.
@@ -44,14 +43,14 @@ pub(crate) fn prepare(home: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Whether a folder is a home, or is about to become one.
+/// Whether a folder is a home or empty.
 fn is_ours(folder: &Path) -> Result<bool, StoreError> {
     let mut entries = std::fs::read_dir(folder)
         .map_err(|error| StoreError::io(format!("reading {}", folder.display()), &error))?;
     Ok(entries.next().is_none() || folder.join(DATABASE).exists())
 }
 
-/// Makes a folder (and what leads to it) that only its owner may enter.
+/// Creates a folder and its parents, accessible by its owner only.
 pub(crate) fn private_dir(path: &Path) -> Result<(), StoreError> {
     let attempt = || {
         let is_new = !path.is_dir();
@@ -59,12 +58,13 @@ pub(crate) fn private_dir(path: &Path) -> Result<(), StoreError> {
         if std::fs::metadata(path)?.mode() & 0o777 != 0o700 {
             std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
         }
+        // Once is enough: syncing the folder above at every start would cost time for nothing.
         if is_new { sync_parent(path) } else { Ok(()) }
     };
     attempt().map_err(|error| StoreError::io(format!("creating {}", path.display()), &error))
 }
 
-/// Takes an open file's permissions away from everybody but its owner.
+/// Makes an open file accessible by its owner only.
 pub(crate) fn keep_private(file: &File) -> io::Result<()> {
     if file.metadata()?.mode() & 0o7777 == 0o600 {
         return Ok(());
@@ -72,7 +72,7 @@ pub(crate) fn keep_private(file: &File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(0o600))
 }
 
-/// Makes a rename or a creation in the folder of `path` survive a power cut.
+/// Syncs the folder of `path`, so that a rename or creation in it survives a power cut.
 pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(parent(path))?.sync_all()
 }
@@ -85,7 +85,7 @@ pub(crate) fn parent(path: &Path) -> PathBuf {
     }
 }
 
-/// Replaces a small file whole: a reader sees the old or the new one, never a part.
+/// Replaces a small file atomically.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     use std::io::Write as _;
     let mut temporary = tempfile::Builder::new()
@@ -94,6 +94,7 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .tempfile_in(parent(path))?;
     keep_private(temporary.as_file())?;
     temporary.write_all(bytes)?;
+    // Before the rename: after a power cut the name must not lead to an empty file.
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|error| error.error)?;
     sync_parent(path)
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_home_is_closed_to_others() {
+    fn a_new_home_is_private() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("deep/home");
         prepare(&home).unwrap();
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_left_open_to_others_is_closed_and_keeps_its_bytes() {
+    fn a_public_database_is_made_private_and_keeps_its_bytes() {
         let dir = tempfile::tempdir().unwrap();
         let database = dir.path().join(DATABASE);
         std::fs::write(&database, b"bytes").unwrap();
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_left_open_is_closed_and_a_strange_folder_is_not() {
+    fn a_public_home_is_made_private_and_another_folder_is_not() {
         let open = |path: &Path| {
             std::fs::create_dir(path).unwrap();
             std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();

@@ -68,25 +68,25 @@ pub use blobs::{BlobStore, Blobs, Disk, blob_path};
 pub use changes::Changes;
 pub use chats::{
     Backlog, ChatRow, Chats, InboxRow, InboxState, NewInbound, NewOutbound, OutboxCounts,
-    OutboxKey, OutboxRow, OutboxState, Promise, SendEnd, SenderRow, SenderState,
+    OutboxKey, OutboxRow, OutboxState, PendingReply, SendResult, SenderRow, SenderState,
 };
 pub use collections::{
-    CollectionKind, CollectionRecord, CollectionRoom, Collections, DataRow, Filter, FilterError,
+    CollectionKind, CollectionLimits, CollectionRecord, Collections, DataRow, Filter, FilterError,
     Grant, KnowledgeDocument, Level, NewDocument, NewRow, Passage, RowQuery, Rows, Sort,
-    StoredFile, UnknownWord, VaultEntry,
+    StoredFile, UnknownName, VaultEntry,
 };
 pub use connections::{ConnectionKind, ConnectionRecord, ConnectionStatus, Connections};
 pub use continuations::Continuations;
 pub use cron::{
-    Claim, Cron, JobCounts, JobFilter, JobKind, JobRecord, JobRoom, MissedRuns, Overlap, RunEnd,
-    RunRecord, RunState,
+    Claim, Cron, JobCounts, JobCreation, JobFilter, JobKind, JobRecord, MissedRuns, Overlap,
+    RunEnd, RunRecord, RunState,
 };
 pub use error::StoreError;
 pub use lock::{Holder, HomeLock};
 pub use memory::{
     IndexMark, Memory, MemoryHit, MemoryScope, PendingIndex, Piece, PieceSource, UnindexedSession,
 };
-pub use nodes::{NodeNews, NodeRecord, Nodes};
+pub use nodes::{NodeProcessEvent, NodeRecord, Nodes};
 pub use pins::{Pin, PinnedDefinition, Pins};
 pub use provenance::{ObjectKind, Provenance, TaintMark};
 pub use quota::{Charge, DiskSpace, DiskWatch, Quotas, charged_to};

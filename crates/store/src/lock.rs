@@ -1,5 +1,4 @@
-//! One daemon per home: a file lock that the kernel drops with its holder, and a
-//! note in the file of who that is.
+//! One daemon per home: a file lock that the kernel releases with its holder, and a note in the file of who that is.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,15 +14,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 use crate::home::{self, LOCK};
 
-/// Who holds a home.
+/// The holder of a home.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
-    /// Where it listens, once it does.
+    /// The address it listens on, once it does.
     pub listen: Option<String>,
-    /// Since when.
+    /// When it started.
     pub started_at: Timestamp,
 }
 
@@ -43,11 +42,11 @@ pub struct HomeLock {
     file: Mutex<File>,
 }
 
-/// How often a lock that a mere look holds for a moment is tried again.
-const LOOKS: usize = 1_000;
+/// Attempts while a reader of the note briefly holds the lock.
+const MAX_ATTEMPTS: usize = 1_000;
 
 impl HomeLock {
-    /// Takes the lock, or says who has it.
+    /// Takes the lock; the error names the holder.
     pub fn acquire(home: &Path, holder: &Holder) -> Result<Self, StoreError> {
         let failed =
             |error: &io::Error| StoreError::io(format!("locking {}", home.display()), error);
@@ -65,17 +64,16 @@ impl HomeLock {
             .open(home.join(LOCK))
             .map_err(|error| failed(&error))?;
         home::keep_private(&file).map_err(|error| failed(&error))?;
-        let mut looks = 0;
+        let mut attempts = 0;
         while let Err(refused) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
             if refused != rustix::io::Errno::WOULDBLOCK {
                 return Err(failed(&refused.into()));
             }
             let note = read_note(&file);
-            // `holder` locks a stale file for the moment of a look. A dead holder's
-            // note says that this is such a moment.
+            // `holder` briefly locks a stale file itself. If the note names a dead process, this is such a moment.
             let stale = note.as_ref().is_some_and(|note| !alive(note.pid));
-            looks += 1;
-            if !stale || looks > LOOKS {
+            attempts += 1;
+            if !stale || attempts > MAX_ATTEMPTS {
                 let by = note.map_or_else(|| "another process".to_owned(), |note| note.to_string());
                 return Err(StoreError::Locked { by });
             }
@@ -87,18 +85,19 @@ impl HomeLock {
         })
     }
 
-    /// Changes the note, for instance when the address becomes known.
+    /// Changes the note, for example when the address becomes known.
     pub fn update(&self, holder: &Holder) -> Result<(), StoreError> {
         let file = self.file.lock().unwrap_or_else(|held| held.into_inner());
         write_note(&file, holder)
             .map_err(|error| StoreError::io("noting who holds the home", &error))
     }
 
-    /// Who holds the home now; nobody when it is free, even if a crash left a note.
+    /// The current holder; `None` if the home is free, even if a crash left a note.
     pub fn holder(home: &Path) -> Option<Holder> {
         let file = File::open(home.join(LOCK)).ok()?;
         let note = read_note(&file)?;
         match flock(&file, FlockOperation::NonBlockingLockShared) {
+            // Read again: the note from before may be that of an earlier holder.
             Err(rustix::io::Errno::WOULDBLOCK) => Some(read_note(&file).unwrap_or(note)),
             _ => None,
         }
@@ -106,7 +105,7 @@ impl HomeLock {
 }
 
 impl Drop for HomeLock {
-    /// An emptied file tells the next look that nobody is here.
+    /// Empties the note. The file itself stays: see [`acquire`](Self::acquire).
     fn drop(&mut self) {
         if let Ok(file) = self.file.get_mut() {
             let _ = file.set_len(0);
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_at_what_a_crash_left_keeps_no_daemon_out() {
+    fn reading_a_stale_lock_keeps_no_daemon_out() {
         let home = tempfile::tempdir().unwrap();
         let gone = Holder {
             pid: i32::MAX.cast_unsigned(),
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_at_a_home_without_a_lock_creates_nothing() {
+    fn reading_the_holder_without_a_lock_creates_nothing() {
         let home = tempfile::tempdir().unwrap();
         assert_eq!(HomeLock::holder(home.path()), None);
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);

@@ -1,7 +1,7 @@
-//! What can be looked up again: messages of conversations and paragraphs of memory files, by words.
+//! Full-text index of messages and of paragraphs of memory files.
 //!
-//! Nothing here is the only copy of anything. The pieces are taken from conversations, archives and
-//! files, with a mark of how far; where a mark is missing or behind, the rest is taken again.
+//! Nothing here is the only copy. Pieces come from conversations, archives and files, with a mark of how far each was
+//! indexed; if a mark is missing or behind, the rest is indexed again.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,16 +13,16 @@ use tokio::sync::Notify;
 
 use crate::error::StoreError;
 use crate::hex;
-use crate::sql::{Row, Sql, Statement, Tx, words};
+use crate::sql::{Row, Sql, Statement, Tx, text_search};
 
-/// How many places may wait to be read; beyond that all are looked at.
+/// Maximum listed changes; beyond that everything is checked.
 const MAX_UNREAD: usize = 4_096;
-/// How many pieces of conversations are kept of one agent; the oldest go first.
+/// Maximum pieces of conversations per agent; the oldest are removed.
 const MAX_PIECES: i64 = 200_000;
-/// How many old ones are removed in one go.
+/// Pieces removed per statement, so that the writer is not held for long.
 const REMOVED_AT_ONCE: i64 = 1_000;
 
-/// Where a piece is from.
+/// Source of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceSource {
     /// A conversation.
@@ -32,7 +32,7 @@ pub enum PieceSource {
 }
 
 impl PieceSource {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Session => "session",
             Self::File => "file",
@@ -40,31 +40,31 @@ impl PieceSource {
     }
 }
 
-/// Something that can be found again.
+/// An indexed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Whose it is.
+    /// Its agent.
     pub agent: AgentId,
-    /// Where it is from.
+    /// Its source.
     pub source: PieceSource,
     /// The key of the session, or the path of the file.
-    pub place: String,
-    /// The id that the session had.
+    pub location: String,
+    /// The id of the session at that time.
     pub session_id: Option<String>,
-    /// The turn it was said in.
+    /// The turn of the message.
     pub turn: Option<String>,
     /// The number of the message, or of the line.
     pub seq: i64,
-    /// Who said it.
+    /// The role of its author.
     pub role: String,
-    /// The words.
+    /// The text.
     pub text: String,
     /// When.
     pub at: Timestamp,
 }
 
 impl Piece {
-    /// The same words of the same turn are one piece, wherever they are kept.
+    /// Identifies a piece: the same text of the same turn is one piece, in the session and in its archive.
     fn digest(&self) -> String {
         let mut hash = Sha256::new();
         let seq = self.seq.to_string();
@@ -74,6 +74,7 @@ impl Piece {
             (None, None) => seq.as_str(),
         };
         for part in [once, &self.role, &self.text] {
+            // The length first, so that two different pieces never have the same bytes.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -81,49 +82,49 @@ impl Piece {
     }
 }
 
-/// A piece that was found.
+/// A search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryHit {
     /// The piece.
     pub piece: Piece,
-    /// Whether the session's model is still shown it.
+    /// Whether it is still in the model's context.
     pub shown: bool,
 }
 
-/// Whose pieces are looked through.
+/// What is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryScope {
-    /// Everybody's.
+    /// Everything.
     All,
     /// One agent's conversations, and the files of the workspace it works in.
     Agent {
         /// The agent.
         agent: AgentId,
-        /// Whose workspace that is.
+        /// The owner of that workspace.
         tree: AgentId,
     },
-    /// The conversations of one agent whose keys begin like this.
+    /// The conversations of one agent whose keys start with a prefix.
     Sessions {
         /// The agent.
         agent: AgentId,
-        /// How their keys begin, up to a colon.
+        /// The prefix, up to a colon.
         prefix: String,
     },
 }
 
-/// How far pieces are taken of something.
+/// How far something is indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexMark {
-    /// Of what: the id of a session, or the key of a blob.
+    /// The id of a session, or the key of a blob.
     pub what: String,
-    /// Of a session: the number of the next entry.
+    /// For a session: the number of the next entry.
     pub next_seq: i64,
-    /// Of a blob: its version.
+    /// For a blob: its version.
     pub version: String,
 }
 
 impl IndexMark {
-    /// A session is read up to, and without, the entry `next_seq`.
+    /// A session is indexed up to, but not including, the entry `next_seq`.
     pub fn session(id: &str, next_seq: i64) -> Self {
         Self {
             what: id.to_owned(),
@@ -132,7 +133,7 @@ impl IndexMark {
         }
     }
 
-    /// A blob of that version is read.
+    /// This version of a blob is indexed.
     pub fn blob(key: &str, version: &str) -> Self {
         Self {
             what: key.to_owned(),
@@ -142,29 +143,29 @@ impl IndexMark {
     }
 }
 
-/// A session of which more was said than pieces were taken.
+/// A session with entries that are not indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnindexedSession {
     /// Its key.
     pub key: String,
     /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// Its agent.
     pub agent: AgentId,
-    /// The first entry that was not read.
+    /// The first entry that is not indexed.
     pub from: i64,
     /// The entry that comes next.
     pub next_seq: i64,
 }
 
-/// What changed and was not read yet.
+/// Changes that are not indexed yet.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PendingIndex {
     /// Keys of sessions.
     pub sessions: BTreeSet<String>,
     /// Keys of archives.
     pub archives: BTreeSet<String>,
-    /// Too much changed to be listed.
+    /// Too many changes to be listed.
     pub all: bool,
 }
 
@@ -175,41 +176,43 @@ impl PendingIndex {
     }
 }
 
-/// Remembers what changed, so that nobody has to look for it.
+/// Collects changes, so that the indexer does not have to search for them.
 #[derive(Debug, Default)]
 pub(crate) struct IndexBacklog {
-    unread: Mutex<PendingIndex>,
-    came: Notify,
+    pending: Mutex<PendingIndex>,
+    notify: Notify,
     reading: tokio::sync::Mutex<()>,
     whole: AtomicBool,
 }
 
 impl IndexBacklog {
-    fn unread(&self) -> MutexGuard<'_, PendingIndex> {
-        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> MutexGuard<'_, PendingIndex> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, set: impl FnOnce(&mut PendingIndex) -> &mut BTreeSet<String>, what: &str) {
-        let mut unread = self.unread();
-        let all = unread.sessions.len() + unread.archives.len() >= MAX_UNREAD;
+        let mut pending = self.pending();
+        let all = pending.sessions.len() + pending.archives.len() >= MAX_UNREAD;
         if all {
-            *unread = PendingIndex {
+            // A bounded list: an import of thousands of files becomes one flag, and the indexer compares all marks
+            // instead.
+            *pending = PendingIndex {
                 all: true,
                 ..PendingIndex::default()
             };
-        } else if !unread.all {
-            set(&mut unread).insert(what.to_owned());
+        } else if !pending.all {
+            set(&mut pending).insert(what.to_owned());
         }
-        drop(unread);
-        self.came.notify_one();
+        drop(pending);
+        self.notify.notify_one();
     }
 
     pub(crate) fn session(&self, key: &str) {
-        self.note(|unread| &mut unread.sessions, key);
+        self.note(|pending| &mut pending.sessions, key);
     }
 }
 
-/// The pieces. Cheap to clone.
+/// The index. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Memory {
     sql: Sql,
@@ -221,46 +224,46 @@ impl Memory {
         Self { sql, news }
     }
 
-    /// Notes an archive that is to be read.
-    pub fn archived(&self, key: &str) {
-        self.news.note(|unread| &mut unread.archives, key);
+    /// Adds an archive to be indexed.
+    pub fn add_archive(&self, key: &str) {
+        self.news.note(|pending| &mut pending.archives, key);
     }
 
-    /// What changed since this was last asked.
-    pub fn take_unread(&self) -> PendingIndex {
-        std::mem::take(&mut *self.news.unread())
+    /// Takes all changes since the last time.
+    pub fn take_pending(&self) -> PendingIndex {
+        std::mem::take(&mut *self.news.pending())
     }
 
-    /// Puts back what could not be read, for the next time.
+    /// Puts back changes that could not be indexed.
     pub fn put_back(&self, left: PendingIndex) {
-        let mut unread = self.news.unread();
-        unread.all |= left.all;
-        unread.sessions.extend(left.sessions);
-        unread.archives.extend(left.archives);
+        let mut pending = self.news.pending();
+        pending.all |= left.all;
+        pending.sessions.extend(left.sessions);
+        pending.archives.extend(left.archives);
     }
 
-    /// Held while something is read, so that whoever searches has what was said before.
-    pub async fn reading(&self) -> tokio::sync::MutexGuard<'_, ()> {
+    /// A lock held while indexing; a search takes it to wait for earlier messages.
+    pub async fn lock_indexing(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.news.reading.lock().await
     }
 
-    /// Whether everything from before the start was read.
-    pub fn is_whole(&self) -> bool {
+    /// Whether everything from before the start is indexed.
+    pub fn is_complete(&self) -> bool {
         self.news.whole.load(Ordering::Acquire)
     }
 
-    /// Notes that it was.
-    pub fn now_whole(&self) {
+    /// Marks everything from before the start as indexed.
+    pub fn mark_complete(&self) {
         self.news.whole.store(true, Ordering::Release);
     }
 
-    /// Waits until something changed.
+    /// Waits for a change.
     pub async fn changed(&self) {
-        self.news.came.notified().await;
+        self.news.notify.notified().await;
     }
 
-    /// Sessions of which more was said than was read, of all or only these.
-    pub async fn behind(
+    /// Sessions with entries that are not indexed: all, or only the one with this key.
+    pub async fn unindexed_sessions(
         &self,
         key: Option<&str>,
         limit: u32,
@@ -288,16 +291,17 @@ impl Memory {
         rows.iter().map(behind).collect()
     }
 
-    /// The version up to which a blob was read.
-    pub async fn version(&self, key: &str) -> Result<Option<String>, StoreError> {
+    /// The indexed version of a blob.
+    pub async fn indexed_version(&self, key: &str) -> Result<Option<String>, StoreError> {
         let select =
             Statement::new("SELECT version FROM memory_mark").then_with(" WHERE what = ", key);
         let row = self.sql.one(select).await?;
         row.map(|row| row.text("version")).transpose()
     }
 
-    /// The blobs that were read whose keys begin like this, with their versions.
-    pub async fn read_under(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
+    /// Indexed blobs whose keys start with `prefix`, with their versions.
+    pub async fn indexed_below(&self, prefix: &str) -> Result<Vec<(String, String)>, StoreError> {
+        // A range instead of LIKE, in which `_` and `%` of a key would be wildcards.
         let end = format!("{prefix}\u{10ffff}");
         let select = Statement::new("SELECT what, version FROM memory_mark")
             .then_with(" WHERE what >= ", prefix)
@@ -308,18 +312,17 @@ impl Memory {
         rows.iter().map(pair).collect()
     }
 
-    /// Takes pieces of a conversation. Those that are there already stay, and are now found under
-    /// the number of the later one.
+    /// Adds pieces of a conversation. Known ones stay, with the higher of both numbers.
     pub async fn add(&self, mark: &IndexMark, pieces: &[Piece]) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
         for piece in pieces {
             put(&mut tx, piece).await?;
         }
-        tx.run(marked(mark)).await?;
+        tx.run(upsert_mark(mark)).await?;
         tx.commit().await
     }
 
-    /// Takes the pieces of a file in place of those it had; none when it is gone.
+    /// Replaces the pieces of a file; none if it was deleted.
     pub async fn replace(
         &self,
         agent: &AgentId,
@@ -338,7 +341,7 @@ impl Memory {
             put(&mut tx, piece).await?;
         }
         match mark {
-            Some(mark) => tx.run(marked(mark)).await?,
+            Some(mark) => tx.run(upsert_mark(mark)).await?,
             None => {
                 let gone =
                     Statement::new("DELETE FROM memory_mark").then_with(" WHERE what = ", key);
@@ -348,7 +351,7 @@ impl Memory {
         tx.commit().await
     }
 
-    /// Removes the oldest pieces of conversations of agents that have too many; how many.
+    /// Removes the oldest pieces of agents that have too many; returns how many.
     pub async fn sweep(&self) -> Result<u64, StoreError> {
         self.sweep_above(MAX_PIECES).await
     }
@@ -370,24 +373,25 @@ impl Memory {
         Ok(removed)
     }
 
-    /// The pieces that answer a question best: those with all its words, else those with any.
-    /// A question without a word finds nothing.
+    /// The best matches: pieces with all words of the question, otherwise with any. A question without words finds nothing.
     pub async fn search(
         &self,
         question: &str,
         scope: &MemoryScope,
         limit: u32,
     ) -> Result<Vec<MemoryHit>, StoreError> {
-        let asked = words::words(question);
+        let asked = text_search::words(question);
         if asked.is_empty() {
             return Ok(Vec::new());
         }
-        for wanted in [words::MatchWords::All, words::MatchWords::Any] {
+        // Two queries rather than one with OR: a piece with all words must not lose its place to pieces that repeat
+        // one of them.
+        for wanted in [text_search::MatchWords::All, text_search::MatchWords::Any] {
             let owners = scope.owners();
-            let text = words::question(&asked, &owners, wanted);
+            let text = text_search::query(&asked, &owners, wanted);
             let rows = self.sql.all(select(text, scope, limit)).await?;
             if !rows.is_empty() {
-                return rows.iter().map(recalled).collect();
+                return rows.iter().map(read_hit).collect();
             }
         }
         Ok(Vec::new())
@@ -395,7 +399,7 @@ impl Memory {
 }
 
 impl MemoryScope {
-    /// Whose words the index is asked for; nobody's name means everybody's.
+    /// The agents whose pieces are searched; all if empty.
     fn owners(&self) -> Vec<String> {
         match self {
             Self::All => Vec::new(),
@@ -433,7 +437,7 @@ fn select(text: String, scope: &MemoryScope, limit: u32) -> Statement {
         .then_with(" LIMIT ", i64::from(limit))
 }
 
-fn recalled(row: &Row) -> Result<MemoryHit, StoreError> {
+fn read_hit(row: &Row) -> Result<MemoryHit, StoreError> {
     Ok(MemoryHit {
         piece: Piece {
             agent: row.parsed("agent")?,
@@ -441,7 +445,7 @@ fn recalled(row: &Row) -> Result<MemoryHit, StoreError> {
                 "file" => PieceSource::File,
                 _ => PieceSource::Session,
             },
-            place: row.text("place")?,
+            location: row.text("place")?,
             session_id: row.text_or_null("session_id")?,
             turn: None,
             seq: row.int("seq")?,
@@ -453,7 +457,7 @@ fn recalled(row: &Row) -> Result<MemoryHit, StoreError> {
     })
 }
 
-fn marked(mark: &IndexMark) -> Statement {
+fn upsert_mark(mark: &IndexMark) -> Statement {
     Statement::new(
         "INSERT INTO memory_mark (what, next_seq, version) VALUES ($1, $2, $3)
          ON CONFLICT (what) DO UPDATE SET next_seq = excluded.next_seq, version = excluded.version",
@@ -465,9 +469,10 @@ fn marked(mark: &IndexMark) -> Statement {
 
 async fn put(tx: &mut Tx, piece: &Piece) -> Result<(), StoreError> {
     let digest = piece.digest();
+    // An archive repeats what the session had: the unique digest keeps one piece of both.
     let there = Statement::new("SELECT id, seq FROM memory_piece")
         .then_with(" WHERE agent = ", piece.agent.as_str())
-        .then_with(" AND place = ", piece.place.as_str())
+        .then_with(" AND place = ", piece.location.as_str())
         .then_with(" AND digest = ", digest.as_str());
     if let Some(row) = tx.one(there).await? {
         if row.int("seq")? < piece.seq {
@@ -483,8 +488,8 @@ async fn put(tx: &mut Tx, piece: &Piece) -> Result<(), StoreError> {
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id",
     )
     .bind(piece.agent.as_str())
-    .bind(piece.source.word())
-    .bind(piece.place.as_str())
+    .bind(piece.source.as_str())
+    .bind(piece.location.as_str())
     .bind(piece.session_id.clone())
     .bind(piece.seq)
     .bind(piece.role.as_str())
@@ -495,8 +500,8 @@ async fn put(tx: &mut Tx, piece: &Piece) -> Result<(), StoreError> {
     let id = id.ok_or_else(|| StoreError::corrupt("a piece of memory was not kept"))??;
     let words = Statement::new("INSERT INTO memory_words (rowid, who, words) VALUES ($1, $2, $3)")
         .bind(id)
-        .bind(words::owner(piece.agent.as_str()))
-        .bind(words::spread(&piece.text));
+        .bind(text_search::owner(piece.agent.as_str()))
+        .bind(text_search::spread(&piece.text));
     tx.run(words).await.map(drop)
 }
 

@@ -1,4 +1,4 @@
-//! Nodes on record, the codes by which they come, and the news they tell.
+//! Registered nodes, their pairing codes, and events of their background processes.
 
 use manyhands_core::{NodeId, Timestamp, TokenId};
 use serde::Serialize;
@@ -8,60 +8,60 @@ use crate::error::StoreError;
 use crate::hex;
 use crate::sql::{Row, Sql, Statement};
 
-/// How long news are kept, so that the same one is not told twice.
-const NEWS_KEPT_MS: i64 = 24 * 3_600_000;
-/// How long it is kept who started a program that was never said to have ended.
-const STARTS_KEPT_MS: i64 = 31 * 24 * 3_600_000;
+/// How long events are retained: a node that reconnects within this time may resend them.
+const EVENTS_RETAINED_MS: i64 = 24 * 3_600_000;
+/// How long a start without an end is retained: it records who started the process, for events that come later.
+const STARTS_RETAINED_MS: i64 = 31 * 24 * 3_600_000;
 
-/// What is known of a node.
+/// A registered node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeRecord {
     /// Its name.
     pub id: NodeId,
     /// Its own token, if it has one.
     pub token: Option<TokenId>,
-    /// The names it had before.
+    /// Former names.
     pub former: Vec<NodeId>,
-    /// Its system, as it said itself.
+    /// Its operating system, as it reported.
     pub platform: String,
-    /// Its version, as it said itself.
+    /// Its version, as it reported.
     pub version: String,
-    /// What the machine can do.
+    /// Capabilities of the machine.
     pub capabilities: Vec<String>,
     /// Its tools.
     pub tools: Vec<String>,
-    /// When it first connected.
+    /// First connection.
     pub first_seen: Timestamp,
-    /// When it last connected or went.
+    /// Last connect or disconnect.
     pub last_seen: Timestamp,
 }
 
-/// A piece of news about a program in the background of a node.
+/// An event of a background process on a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodeNews {
+pub struct NodeProcessEvent {
     /// The node.
     pub node: NodeId,
-    /// This piece of news.
+    /// Id of the event; a repeated id is the same event.
     pub event_id: String,
-    /// The program.
+    /// The process.
     pub session_id: String,
-    /// What happened, in one word.
+    /// Kind of event.
     pub event: String,
-    /// Who started it, where that is known.
+    /// The caller that started the process, if known.
     pub caller: Option<String>,
-    /// On whose behalf.
+    /// The agent it was started for.
     pub agent: Option<String>,
-    /// In which conversation.
+    /// The session it was started in.
     pub session_key: Option<String>,
-    /// By which token.
+    /// The token it was started with.
     pub token: Option<String>,
-    /// The whole of it, as JSON.
+    /// The complete event, as JSON.
     pub payload: String,
-    /// When it came.
+    /// When it arrived.
     pub at: Timestamp,
 }
 
-/// The records of nodes.
+/// Records of nodes.
 #[derive(Debug, Clone)]
 pub struct Nodes {
     sql: Sql,
@@ -72,7 +72,7 @@ impl Nodes {
         Self { sql }
     }
 
-    /// Every node on record, by name.
+    /// All nodes, by name.
     pub async fn list(&self) -> Result<Vec<NodeRecord>, StoreError> {
         let select = Statement::new(
             "SELECT id, token, former, platform, version, capabilities, tools, first_seen, last_seen
@@ -81,7 +81,7 @@ impl Nodes {
         self.sql.all(select).await?.iter().map(record).collect()
     }
 
-    /// Keeps records, all of them or none, in place of those with the same names.
+    /// Inserts or replaces records in one transaction.
     pub async fn put(&self, nodes: &[NodeRecord]) -> Result<(), StoreError> {
         if nodes.is_empty() {
             return Ok(());
@@ -93,7 +93,7 @@ impl Nodes {
         tx.commit().await
     }
 
-    /// Keeps a record under a new name, and nothing under the old.
+    /// Stores a record under a new name and removes the old one, in one transaction.
     pub async fn rename(&self, old: &NodeId, node: &NodeRecord) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
         tx.run(delete(old)).await?;
@@ -101,12 +101,12 @@ impl Nodes {
         tx.commit().await
     }
 
-    /// Forgets a node; whether there was one.
+    /// Removes a node; whether there was one.
     pub async fn remove(&self, id: &NodeId) -> Result<bool, StoreError> {
         Ok(self.sql.run(delete(id)).await? > 0)
     }
 
-    /// Keeps a code that makes its bearer the node `id`, once, before `expires`.
+    /// Stores a code that registers its bearer as the node `id`, once, before `expires`.
     pub async fn add_code(
         &self,
         code: &str,
@@ -124,8 +124,8 @@ impl Nodes {
         self.sql.run(insert).await.map(drop)
     }
 
-    /// Uses a code up: the node it stands for, if it was still good.
-    pub async fn take_code(
+    /// Uses up a code; returns its node if the code was valid.
+    pub async fn redeem_code(
         &self,
         code: &str,
         now: Timestamp,
@@ -151,9 +151,8 @@ impl Nodes {
         row.map(|row| row.parsed("node")).transpose()
     }
 
-    /// Keeps a piece of news; `false` when it was told before. Who started the program is
-    /// taken from earlier news of it where this one does not say.
-    pub async fn tell(&self, news: &mut NodeNews) -> Result<bool, StoreError> {
+    /// Stores an event; false if it is known. Fills in who started the process from earlier events if this one lacks it.
+    pub async fn record_event(&self, news: &mut NodeProcessEvent) -> Result<bool, StoreError> {
         let mut tx = self.sql.begin().await?;
         if news.caller.is_none() {
             let select = Statement::new(
@@ -190,8 +189,8 @@ impl Nodes {
         Ok(new)
     }
 
-    /// The newest news, newest first.
-    pub async fn news(&self, limit: u32) -> Result<Vec<NodeNews>, StoreError> {
+    /// The latest events, latest first.
+    pub async fn events(&self, limit: u32) -> Result<Vec<NodeProcessEvent>, StoreError> {
         let select = Statement::new(
             "SELECT node, event_id, session_id, event, caller, agent, payload, at, session_key, token
              FROM node_news ORDER BY at DESC, event_id DESC",
@@ -201,21 +200,21 @@ impl Nodes {
         rows.iter().map(news).collect()
     }
 
-    /// Forgets what nobody needs any more.
+    /// Removes expired codes and old events.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), StoreError> {
         let codes = Statement::new("DELETE FROM node_code WHERE expires < $1")
-            .bind(now.0.saturating_sub(NEWS_KEPT_MS));
+            .bind(now.0.saturating_sub(EVENTS_RETAINED_MS));
         self.sql.run(codes).await?;
         let news = Statement::new(
             "DELETE FROM node_news WHERE at < $1 AND (event <> 'started' OR at < $2)",
         )
-        .bind(now.0.saturating_sub(NEWS_KEPT_MS))
-        .bind(now.0.saturating_sub(STARTS_KEPT_MS));
+        .bind(now.0.saturating_sub(EVENTS_RETAINED_MS))
+        .bind(now.0.saturating_sub(STARTS_RETAINED_MS));
         self.sql.run(news).await.map(drop)
     }
 }
 
-/// A code is a secret of many bits, so a plain hash hides it.
+/// A code has enough random bits that an unsalted hash cannot be reversed.
 fn hash(code: &str) -> String {
     hex::encode(&Sha256::digest(code.as_bytes()))
 }
@@ -271,8 +270,8 @@ fn record(row: &Row) -> Result<NodeRecord, StoreError> {
     })
 }
 
-fn news(row: &Row) -> Result<NodeNews, StoreError> {
-    Ok(NodeNews {
+fn news(row: &Row) -> Result<NodeProcessEvent, StoreError> {
+    Ok(NodeProcessEvent {
         node: row.parsed("node")?,
         event_id: row.text("event_id")?,
         session_id: row.text("session_id")?,
@@ -310,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_record_comes_back_and_keeps_when_it_was_first_seen() {
+    async fn a_record_keeps_when_it_was_first_seen() {
         let home = TestHome::new();
         let store = home.open().await;
         let nodes = store.nodes();
@@ -337,25 +336,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_code_is_good_once_and_in_its_time() {
+    async fn a_code_is_valid_once_until_it_expires() {
         let home = TestHome::new();
         let store = home.open().await;
         let nodes = store.nodes();
         let (made, end) = (Timestamp(1_000), Timestamp(2_000));
         nodes.add_code("one", &id("a"), made, end).await.unwrap();
         nodes.add_code("late", &id("b"), made, end).await.unwrap();
-        assert_eq!(nodes.take_code("other", made).await.unwrap(), None);
-        assert_eq!(nodes.take_code("one", made).await.unwrap(), Some(id("a")));
-        assert_eq!(nodes.take_code("one", made).await.unwrap(), None);
-        assert_eq!(nodes.take_code("late", end).await.unwrap(), None);
+        assert_eq!(nodes.redeem_code("other", made).await.unwrap(), None);
+        assert_eq!(nodes.redeem_code("one", made).await.unwrap(), Some(id("a")));
+        assert_eq!(nodes.redeem_code("one", made).await.unwrap(), None);
+        assert_eq!(nodes.redeem_code("late", end).await.unwrap(), None);
     }
 
     #[tokio::test]
-    async fn news_count_once_and_remember_who_started_it() {
+    async fn process_events_are_stored_once_and_keep_who_started_the_process() {
         let home = TestHome::new();
         let store = home.open().await;
         let nodes = store.nodes();
-        let news = |event_id: &str, caller: Option<&str>, event: &str, at| NodeNews {
+        let news = |event_id: &str, caller: Option<&str>, event: &str, at| NodeProcessEvent {
             node: id("a"),
             event_id: event_id.to_owned(),
             session_id: "s".to_owned(),
@@ -369,16 +368,16 @@ mod tests {
         };
         let day = 24 * 3_600_000;
         let mut started = news("1", Some("owner:x"), "started", 0);
-        assert!(nodes.tell(&mut started).await.unwrap());
-        assert!(!nodes.tell(&mut started).await.unwrap());
+        assert!(nodes.record_event(&mut started).await.unwrap());
+        assert!(!nodes.record_event(&mut started).await.unwrap());
         nodes.sweep(Timestamp(2 * day)).await.unwrap();
         let mut finished = news("2", None, "finished", 2 * day);
-        assert!(nodes.tell(&mut finished).await.unwrap());
+        assert!(nodes.record_event(&mut finished).await.unwrap());
         assert_eq!(finished.caller.as_deref(), Some("owner:x"));
         assert_eq!(finished.agent.as_deref(), Some("main"));
         assert_eq!(finished.session_key.as_deref(), Some("agent:main:main"));
-        assert_eq!(nodes.news(1).await.unwrap(), [finished]);
+        assert_eq!(nodes.events(1).await.unwrap(), [finished]);
         nodes.sweep(Timestamp(40 * day)).await.unwrap();
-        assert_eq!(nodes.news(9).await.unwrap(), []);
+        assert_eq!(nodes.events(9).await.unwrap(), []);
     }
 }

@@ -1,4 +1,4 @@
-//! What the tools of MCP servers said of themselves when they were taken on.
+//! Approved definitions of MCP servers' tools, so that a later change is noticed.
 
 use manyhands_core::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::sql::{Row, Sql, Statement};
 pub struct PinnedDefinition {
     /// The hash over what a model sees.
     pub hash: String,
-    /// The whole, as JSON.
+    /// The complete definition, as JSON.
     pub definition: String,
 }
 
@@ -19,12 +19,12 @@ pub struct PinnedDefinition {
 pub struct Pin {
     /// Its name there.
     pub name: String,
-    /// What was taken on; nothing when it has been held since it appeared.
-    pub taken: Option<PinnedDefinition>,
-    /// What it says now and nobody has taken on.
-    pub held: Option<PinnedDefinition>,
-    /// Whether the server named it the last time it was asked. What is gone stays on record: coming
-    /// back in another shape is a change like any other.
+    /// The approved definition; `None` if it was never approved.
+    pub approved: Option<PinnedDefinition>,
+    /// A newer definition that is not approved.
+    pub pending: Option<PinnedDefinition>,
+    /// Whether the server listed it last time. A missing tool stays on record: if it comes back with another definition,
+    /// that is a change.
     pub present: bool,
 }
 
@@ -39,8 +39,8 @@ impl Pins {
         Self { sql }
     }
 
-    /// The tools of a server, in the order it named them.
-    pub async fn of(&self, server: &str) -> Result<Vec<Pin>, StoreError> {
+    /// The tools of a server, in its order.
+    pub async fn list(&self, server: &str) -> Result<Vec<Pin>, StoreError> {
         let select = Statement::new(
             "SELECT name, hash, definition, held_hash, held, place FROM server_tool
              WHERE server = $1 ORDER BY place, name",
@@ -49,21 +49,27 @@ impl Pins {
         self.sql.all(select).await?.iter().map(pin).collect()
     }
 
-    /// The servers of which there are records.
+    /// The servers that have records.
     pub async fn servers(&self) -> Result<Vec<String>, StoreError> {
         let select = Statement::new("SELECT DISTINCT server FROM server_tool ORDER BY server");
         let rows = self.sql.all(select).await?;
         rows.iter().map(|row| row.text("server")).collect()
     }
 
-    /// Keeps the tools of a server, all of them or none, in place of those there were.
-    pub async fn put(&self, server: &str, pins: &[Pin], now: Timestamp) -> Result<(), StoreError> {
+    /// Replaces the records of a server in one transaction.
+    pub async fn replace(
+        &self,
+        server: &str,
+        pins: &[Pin],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
         tx.run(delete(server)).await?;
         for (place, pin) in pins.iter().enumerate() {
             let place = i64::try_from(place).unwrap_or(i64::MAX);
+            // There is no column for `present`: position -1 stands for a tool that the server no longer lists.
             let place = if pin.present { place } else { -1 };
-            let (taken, held) = (pin.taken.clone(), pin.held.clone());
+            let (taken, held) = (pin.approved.clone(), pin.pending.clone());
             let insert = Statement::new(
                 "INSERT INTO server_tool
                      (server, name, hash, definition, held_hash, held, place, seen)
@@ -71,10 +77,10 @@ impl Pins {
             )
             .bind(server)
             .bind(pin.name.as_str())
-            .bind(taken.as_ref().map(|said| said.hash.clone()))
-            .bind(taken.map(|said| said.definition))
-            .bind(held.as_ref().map(|said| said.hash.clone()))
-            .bind(held.map(|said| said.definition))
+            .bind(taken.as_ref().map(|pinned| pinned.hash.clone()))
+            .bind(taken.map(|pinned| pinned.definition))
+            .bind(held.as_ref().map(|pinned| pinned.hash.clone()))
+            .bind(held.map(|pinned| pinned.definition))
             .bind(place)
             .bind(now);
             tx.run(insert).await?;
@@ -82,8 +88,8 @@ impl Pins {
         tx.commit().await
     }
 
-    /// Forgets a server; whether there was anything.
-    pub async fn forget(&self, server: &str) -> Result<bool, StoreError> {
+    /// Removes the records of a server; whether there were any.
+    pub async fn remove(&self, server: &str) -> Result<bool, StoreError> {
         Ok(self.sql.run(delete(server)).await? > 0)
     }
 }
@@ -93,7 +99,7 @@ fn delete(server: &str) -> Statement {
 }
 
 fn pin(row: &Row) -> Result<Pin, StoreError> {
-    let said = |hash: &str, definition: &str| -> Result<Option<PinnedDefinition>, StoreError> {
+    let pinned = |hash: &str, definition: &str| -> Result<Option<PinnedDefinition>, StoreError> {
         let (hash, definition) = (row.text_or_null(hash)?, row.text_or_null(definition)?);
         Ok(hash
             .zip(definition)
@@ -101,8 +107,8 @@ fn pin(row: &Row) -> Result<Pin, StoreError> {
     };
     Ok(Pin {
         name: row.text("name")?,
-        taken: said("hash", "definition")?,
-        held: said("held_hash", "held")?,
+        approved: pinned("hash", "definition")?,
+        pending: pinned("held_hash", "held")?,
         present: row.int("place")? >= 0,
     })
 }

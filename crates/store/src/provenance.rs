@@ -1,7 +1,6 @@
-//! What untrusted text had an influence on, until the owner trusts it or it is deleted.
+//! Marks of objects written under the influence of untrusted text, until the owner trusts them or they are deleted.
 //!
-//! The marks are few and asked for with every file that is read, so they are held in memory and
-//! written through.
+//! Marks are few and needed for every file that is read, so they are held in memory and written through.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
@@ -26,7 +25,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
             Self::Agent => "agent",
@@ -36,7 +35,7 @@ impl ObjectKind {
     fn parse(word: &str) -> Option<Self> {
         [Self::File, Self::Agent]
             .into_iter()
-            .find(|kind| kind.word() == word)
+            .find(|kind| kind.as_str() == word)
     }
 }
 
@@ -124,12 +123,13 @@ impl Provenance {
             "INSERT INTO provenance (kind, id, author, source, at) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (kind, id) DO UPDATE SET author = $3, source = $4, at = $5",
         )
-        .bind(mark.kind.word())
+        .bind(mark.kind.as_str())
         .bind(mark.id.as_str())
         .bind(mark.author.as_str())
         .bind(mark.source.as_str())
         .bind(mark.at);
         self.sql.run(insert).await?;
+        // After the disk: a mark that is only in memory would be lost by a restart, and the object be trusted.
         let mut marks = self.marks.write().expect("no panic while held");
         marks.insert((mark.kind, mark.id.clone()), mark);
         Ok(())
@@ -139,6 +139,7 @@ impl Provenance {
     /// or that is gone; whether there was one.
     pub async fn clear(&self, kind: ObjectKind, id: &str) -> Result<bool, StoreError> {
         let key = (kind, id.to_owned());
+        // Almost every write clears nothing; without this look at the memory each would wait for the disk.
         if !self
             .marks
             .read()
@@ -148,7 +149,7 @@ impl Provenance {
             return Ok(false);
         }
         let delete = Statement::new("DELETE FROM provenance WHERE kind = $1 AND id = $2")
-            .bind(kind.word())
+            .bind(kind.as_str())
             .bind(id);
         self.sql.run(delete).await?;
         self.marks

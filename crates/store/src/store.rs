@@ -1,4 +1,4 @@
-//! One handle for everything that is stored.
+//! One handle for all storage.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::sql::{Inspection, Sql, Statement, inspect};
 use crate::tokens::Tokens;
 use crate::vault::{FirstUse, Vault, VaultKey};
 
-/// Where archives of conversations are, among the blobs.
+/// Folder of archived conversations, among the blobs.
 const ARCHIVES: &str = "archives";
 
 /// The contents of a home. Cheap to clone.
@@ -130,7 +130,7 @@ impl Store {
         })
     }
 
-    /// Where all of it is kept.
+    /// The home folder.
     pub fn home(&self) -> &Path {
         &self.inner.home
     }
@@ -140,27 +140,27 @@ impl Store {
         &self.inner.tokens
     }
 
-    /// Machines that lend their hands.
+    /// Registered nodes.
     pub fn nodes(&self) -> &Nodes {
         &self.inner.nodes
     }
 
-    /// What the tools of MCP servers said of themselves.
+    /// Approved tool definitions of MCP servers.
     pub fn pins(&self) -> &Pins {
         &self.inner.pins
     }
 
-    /// What agents did in requests whose clients run tools of their own.
+    /// State of requests whose clients run tools themselves.
     pub fn continuations(&self) -> &Continuations {
         &self.inner.continuations
     }
 
-    /// What untrusted text had an influence on.
+    /// Taint marks of stored objects.
     pub fn provenance(&self) -> &Provenance {
         &self.inner.provenance
     }
 
-    /// Chats: what was heard, and what is to be said.
+    /// Chats: inbox, outbox, senders.
     pub fn chats(&self) -> &Chats {
         &self.inner.chats
     }
@@ -170,12 +170,12 @@ impl Store {
         &self.inner.connections
     }
 
-    /// Jobs with a schedule.
+    /// Scheduled jobs.
     pub fn cron(&self) -> &Cron {
         &self.inner.cron
     }
 
-    /// Conversations and their turns.
+    /// Sessions and their turns.
     pub fn sessions(&self) -> &Sessions {
         &self.inner.sessions
     }
@@ -200,12 +200,12 @@ impl Store {
         &self.inner.collections
     }
 
-    /// Archived parts of conversations: the blobs below `archives/`.
+    /// Archived conversations: the blobs below `archives/`.
     pub fn archives(&self) -> &Blobs {
         &self.inner.archives
     }
 
-    /// Bytes under a path. `artifacts/` belongs to the artifacts.
+    /// Blobs. Use [`artifacts`](Self::artifacts) for those below `artifacts/`.
     pub fn blobs(&self) -> &Blobs {
         &self.inner.blobs
     }
@@ -215,7 +215,7 @@ impl Store {
         &self.inner.disk
     }
 
-    /// Sets how much may be stored; nothing is limited before.
+    /// Sets the quotas; nothing is limited before.
     pub fn limit(&self, quotas: Quotas) {
         self.inner.ledger.set(quotas);
         self.inner.disk.set_min_free(quotas.min_free_bytes);
@@ -261,7 +261,7 @@ impl Store {
     }
 }
 
-/// Opens the folder of blobs, and sweeps in the background what a crash left half-written.
+/// Opens the folder of blobs, and removes half-written files of a crash in the background.
 fn open_blobs(home: &Path) -> Result<Blobs, StoreError> {
     let disk =
         Disk::open(&home.join(BLOBS)).map_err(|error| StoreError::io("opening blobs", &error))?;
@@ -281,6 +281,7 @@ async fn vault_key(
     ids: Ids,
     passphrase: Option<Secret>,
 ) -> Result<VaultKey, StoreError> {
+    // Anything that needs the key counts: with it lost, a new key must not be created in silence.
     let sealed = Statement::new(
         "SELECT (SELECT COUNT(*) FROM secret) + (SELECT COUNT(*) FROM audit_head) AS sealed",
     );

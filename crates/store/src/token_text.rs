@@ -1,5 +1,5 @@
-//! What a token looks like: `mh_<id>_<secret>`. The id finds the record without
-//! revealing anything; only a hash of the whole text is kept.
+//! The format of tokens: `mh_<id>_<secret>`. The id finds the record without revealing anything; only a hash of the whole
+//! text is stored.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,18 +12,18 @@ const SECRET_CHARS: usize = 43;
 /// SHA-256 of a token's text.
 pub type TokenHash = [u8; 32];
 
-/// A token just made. The text exists here and with its bearer, nowhere else.
+/// A new token. Its text is not stored anywhere.
 #[derive(Debug)]
 pub struct MintedToken {
     /// The id of its record.
     pub id: TokenId,
-    /// The whole text, to be shown once.
+    /// The text, to be shown once.
     pub text: Secret,
-    /// What the record keeps.
+    /// The hash to store.
     pub hash: TokenHash,
 }
 
-/// Makes a token: 256 random bits behind a fresh id.
+/// Creates a token with 256 random bits.
 pub fn mint_token(ids: &Ids) -> MintedToken {
     let id: TokenId = ids.next();
     let secret = URL_SAFE_NO_PAD.encode(ids.random::<32>());
@@ -35,7 +35,7 @@ pub fn mint_token(ids: &Ids) -> MintedToken {
     }
 }
 
-/// The id and hash of a text that has the form of a token; `None` for all others.
+/// Parses a token; `None` if the text does not have its format.
 pub fn parse_token(text: &str) -> Option<(TokenId, TokenHash)> {
     let rest = text.strip_prefix("mh_")?;
     let (id, secret) = rest.split_at_checked(ID_CHARS)?;
@@ -48,6 +48,7 @@ pub fn parse_token(text: &str) -> Option<(TokenId, TokenHash)> {
     Some((id.parse().ok()?, hash(text)))
 }
 
+// A plain hash: a slow one protects guessable passwords, and 256 random bits cannot be guessed.
 fn hash(text: &str) -> TokenHash {
     Sha256::digest(text.as_bytes()).into()
 }

@@ -1,4 +1,4 @@
-//! Access tokens, as records: what each may do, and whether it still may.
+//! Records of access tokens.
 
 use manyhands_core::{Pattern, Role, Timestamp, TokenId};
 use schemars::JsonSchema;
@@ -10,15 +10,15 @@ use crate::hex;
 use crate::sql::{Row, Sql, Statement};
 use crate::token_text::TokenHash;
 
-/// What is known of a token. The secret itself is not.
+/// An access token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenRecord {
     /// Its id.
     pub id: TokenId,
-    /// What the owner calls it.
+    /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// The tools it may call.
     pub tools: Vec<Pattern>,
@@ -27,26 +27,26 @@ pub struct TokenRecord {
     /// The hash of its text.
     #[serde(skip)]
     pub hash: TokenHash,
-    /// When it was made.
+    /// When it was created.
     pub created: Timestamp,
-    /// When it ends by itself.
+    /// When it expires.
     pub expires: Option<Timestamp>,
-    /// When it was taken back.
+    /// When it was revoked.
     pub revoked: Option<Timestamp>,
-    /// When it was last used, as far as was noted.
+    /// When it was last used; uses are recorded with a delay.
     pub last_used: Option<Timestamp>,
     /// Whether it is the session of a browser. Logging out revokes it.
     pub browser: bool,
 }
 
 impl TokenRecord {
-    /// Whether `hash` is this token's, in time that does not depend on how close it is.
+    /// Whether `hash` is the hash of this token, compared in constant time.
     pub fn has_hash(&self, hash: &TokenHash) -> bool {
         // In constant time: the comparison must not reveal how much of a guessed hash was right.
         self.hash.ct_eq(hash).into()
     }
 
-    /// Whether the token may be used at `now`.
+    /// Whether the token is valid at `now`.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|end| now < end)
     }
@@ -65,7 +65,7 @@ impl Tokens {
         Self { sql }
     }
 
-    /// Keeps a new record.
+    /// Inserts a record.
     pub async fn insert(&self, token: &TokenRecord) -> Result<(), StoreError> {
         let tools = serde_json::to_string(&token.tools)
             .map_err(|error| StoreError::invalid(format!("the tool patterns: {error}")))?;
@@ -77,7 +77,7 @@ impl Tokens {
         )
         .bind(token.id.to_string())
         .bind(token.name.as_str())
-        .bind(token.role.word())
+        .bind(token.role.as_str())
         .bind(tools)
         .bind(hex::encode(&token.hash))
         .bind(token.created)
@@ -94,7 +94,7 @@ impl Tokens {
         }
     }
 
-    /// Every token there ever was, oldest first.
+    /// All tokens, including revoked ones, oldest first.
     pub async fn list(&self) -> Result<Vec<TokenRecord>, StoreError> {
         let select = Statement::new(COLUMNS).then(" ORDER BY created, id");
         self.sql.all(select).await?.iter().map(record).collect()
@@ -106,7 +106,7 @@ impl Tokens {
         self.sql.one(select).await?.as_ref().map(record).transpose()
     }
 
-    /// Takes a token back. Doing so again keeps the first time.
+    /// Revokes a token. Revoking it again keeps the first time.
     pub async fn revoke(&self, id: TokenId, now: Timestamp) -> Result<(), StoreError> {
         let update =
             Statement::new("UPDATE token SET revoked = COALESCE(revoked, $1) WHERE id = $2")
@@ -119,7 +119,7 @@ impl Tokens {
         }
     }
 
-    /// Notes when tokens were last used. The caller gathers many and tells them at once.
+    /// Records when tokens were last used, many at once.
     pub async fn touch(&self, used: &[(TokenId, Timestamp)]) -> Result<(), StoreError> {
         if used.is_empty() {
             return Ok(());

@@ -131,7 +131,7 @@ impl AcpHandler {
 }
 
 fn report(context: &CallContext, steps: &AtomicU64, message: String) {
-    context.progress.tell(Step {
+    context.progress.report(Step {
         // MCP requires progress to increase with every notification; how much there will be is
         // unknown.
         done: steps.fetch_add(1, Ordering::Relaxed) + 1,
@@ -150,7 +150,7 @@ struct ApprovalNotice {
 
 #[async_trait]
 impl Witness for ApprovalNotice {
-    async fn waits(&self, approval: ApprovalId) {
+    async fn approval_pending(&self, approval: ApprovalId) {
         let message = format!(
             "{}; allow it with `manyhands approvals approve {approval}`",
             self.about
@@ -158,7 +158,7 @@ impl Witness for ApprovalNotice {
         report(&self.context, &self.steps, message);
     }
 
-    async fn starts(&self) -> Result<(), ToolError> {
+    async fn starting(&self) -> Result<(), ToolError> {
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use manyhands_channels::FileKind;
-use manyhands_core::{CallContext, ChatRef, Effects, ErrorCode, Group, ToolError, ToolSpec, Where};
+use manyhands_core::{CallContext, ChatRef, ChatScope, Effects, ErrorCode, Group, ToolError, ToolSpec};
 use manyhands_host::artifacts::mime_by_name;
 use manyhands_host::machine::{Host, blocking, jail_failure};
 use manyhands_messaging::{Address, Chats, DeliveryReport, NewFile, WAIT};
@@ -54,7 +54,7 @@ pub struct Sending<'a> {
 /// The spec of a tool that is available in Telegram chats.
 pub fn in_telegram(spec: ToolSpec) -> ToolSpec {
     spec.group(Group::Channel)
-        .chats(Where::Only(&["telegram"]))
+        .chats(ChatScope::Only(&["telegram"]))
         .outside_chats(false)
         .effects(Effects::READS.and(Effects::SENDS).and(Effects::LEAVES))
 }
@@ -189,7 +189,7 @@ pub async fn chat(
     context: &CallContext,
 ) -> Result<ChatRef, ToolError> {
     let here = context
-        .place
+        .chat
         .as_deref()
         .filter(|place| place.channel == "telegram");
     let requested = requested.map(|id| id.to_string());

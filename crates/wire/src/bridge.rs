@@ -236,7 +236,7 @@ mod tests {
     use serde_json::{from_value, json};
 
     #[test]
-    fn what_bridges_of_others_say_is_read() {
+    fn messages_of_other_bridges_are_read() {
         let said = json!({
             "channel": "signal", "accountId": "default",
             "peer": { "kind": "group", "id": "g1", "name": "Family" },

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_a_message_has_its_golden_text() {
+    fn delivery_reports_have_their_golden_text() {
         let directives = Directives {
             think_level: Some("high".into()),
             model: Some(ModelName {

@@ -36,6 +36,7 @@ pub const ADDITION_SESSION: &str = "node.session";
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 
 /// Maximum number of concurrent requests per client socket.
+// Per socket, because each open request holds a task and its arguments.
 pub const MAX_OPEN_REQUESTS: usize = 64;
 
 /// Identifies the client and the versions it supports.

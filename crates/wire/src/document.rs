@@ -127,12 +127,12 @@ once more.
 
 /// Returns the reference in Markdown: frames, methods with parameters and results, codes.
 pub fn protocol_markdown() -> String {
-    written().words
+    build().markdown
 }
 
 /// Returns the reference as a JSON Schema: `methods` by name with `params` and `result`, `events` by name.
 pub fn protocol_schema() -> Value {
-    let mut reference = written();
+    let mut reference = build();
     let error = reference.schemas.subschema_for::<ErrorShape>();
     // Taken last: describing the methods above has added them.
     let definitions = Value::Object(reference.schemas.take_definitions(true));
@@ -154,24 +154,24 @@ pub fn protocol_schema() -> Value {
 
 /// The reference under construction, as text and as schemas.
 struct Reference {
-    words: String,
+    markdown: String,
     schemas: SchemaGenerator,
     methods: Map<String, Value>,
     events: Map<String, Value>,
 }
 
 impl Reference {
-    fn new(words: &str) -> Self {
+    fn new(markdown: &str) -> Self {
         Self {
-            words: words.to_owned(),
+            markdown: markdown.to_owned(),
             schemas: SchemaSettings::draft07().into_generator(),
             methods: Map::new(),
             events: Map::new(),
         }
     }
 
-    fn push_str(&mut self, words: &str) {
-        self.words.push_str(words);
+    fn push_str(&mut self, markdown: &str) {
+        self.markdown.push_str(markdown);
     }
 }
 
@@ -204,7 +204,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-fn written() -> Reference {
+fn build() -> Reference {
     let mut text = Reference::new(HEAD);
     text.push_str("\n## Methods\n");
     method::<ConnectParams>(&mut text);
@@ -299,7 +299,7 @@ fn written() -> Reference {
     event::<TransferEndEvent>(&mut text);
     event::<TransferCancelEvent>(&mut text);
     text.push_str("\n## Errors\n");
-    table(&mut text.words, "Fields", &schema::<ErrorShape>());
+    table(&mut text.markdown, "Fields", &schema::<ErrorShape>());
     text.push_str("\n| code | meaning |\n| --- | --- |\n");
     for code in Code::ALL {
         let row = format!("| {} | {} |\n", code.number(), code.meaning());
@@ -327,7 +327,7 @@ fn method<P: Params>(reference: &mut Reference) {
         "additionalProperties": false,
     });
     reference.methods.insert(name.to_owned(), both);
-    let text = &mut reference.words;
+    let text = &mut reference.markdown;
     text.push_str(&format!("\n### `{name}`\n\n{summary}{open}\n"));
     table(text, "Parameters", &schema::<P>());
     table(text, "Result", &schema::<P::Result>());
@@ -337,7 +337,7 @@ fn event<P: Payload>(reference: &mut Reference) {
     let (name, summary) = (P::EVENT.name(), P::EVENT.summary());
     let payload = reference.schemas.subschema_for::<P>();
     reference.events.insert(name.to_owned(), payload.into());
-    let text = &mut reference.words;
+    let text = &mut reference.markdown;
     text.push_str(&format!("\n### `evt {name}`\n\n{summary}\n"));
     table(text, "Payload", &schema::<P>());
 }
@@ -425,9 +425,9 @@ fn kind(field: &Value) -> String {
         return format!("`{word}`");
     }
     if let Some(options) = field["oneOf"].as_array() {
-        let mut words: Vec<String> = options.iter().map(kind).collect();
-        words.dedup();
-        return words.join(" or ");
+        let mut markdown: Vec<String> = options.iter().map(kind).collect();
+        markdown.dedup();
+        return markdown.join(" or ");
     }
     let named = match &field["type"] {
         Value::Array(options) => options
@@ -449,12 +449,12 @@ mod tests {
     use crate::method::Method;
 
     #[test]
-    fn the_reference_in_docs_is_the_one_the_types_give() {
+    fn the_reference_in_docs_is_up_to_date() {
         in_docs("protocol.md", &protocol_markdown());
     }
 
     #[test]
-    fn the_schema_in_docs_is_the_one_the_types_give() {
+    fn the_schema_in_docs_is_up_to_date() {
         let text = serde_json::to_string_pretty(&protocol_schema()).unwrap();
         in_docs("protocol.json", &(text + "\n"));
     }

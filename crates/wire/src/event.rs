@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back_to_their_events() {
+    fn event_names_round_trip() {
         for event in EventKind::ALL {
             assert_eq!(EventKind::from_name(event.name()), Some(event));
         }
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_owner_hears_is_not_for_nodes() {
+    fn events_for_the_owner_are_not_sent_to_nodes() {
         let owners = EventKind::ALL
             .into_iter()
             .filter(|event| event.is_for_owners());

@@ -548,7 +548,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn names_lead_back_to_their_methods() {
+    fn method_names_round_trip() {
         for method in Method::ALL {
             assert_eq!(Method::from_name(method.name()), Some(method));
         }

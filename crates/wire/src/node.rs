@@ -65,6 +65,7 @@ pub struct ToolResultParams {
     pub error: Option<String>,
     /// The stable code of the error, such as `not_found`; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    // As text, because a newer node may send a code that this version does not know.
     pub code: Option<String>,
 }
 
@@ -120,6 +121,7 @@ pub struct LogsResultParams {
 #[serde(rename_all = "camelCase")]
 pub struct NodeExecEventParams {
     /// Id of the event; a repeated id is the same event.
+    // Chosen by the node: the event is resent until it is acknowledged, also after a reconnect.
     pub event_id: String,
     /// The process's session id, from the result of `Bash`.
     pub session_id: String,
@@ -161,7 +163,7 @@ pub enum ExecEvent {
 
 impl ExecEvent {
     /// Its name on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Started => "started",
             Self::Finished => "finished",
@@ -182,7 +184,7 @@ pub struct NodeExecNotice {
     pub agent_id: Option<String>,
     /// The event.
     #[serde(flatten)]
-    pub news: NodeExecEventParams,
+    pub event: NodeExecEventParams,
 }
 
 /// Selects log lines of a node.
@@ -316,10 +318,10 @@ mod tests {
     }
 
     #[test]
-    fn news_are_flat_beside_the_name_of_the_node() {
+    fn a_process_event_is_flattened_beside_its_node() {
         let text = r#"{"nodeId":"n","agentId":"main","eventId":"e","sessionId":"s","event":"timed_out","startedAt":1}"#;
         let notice: NodeExecNotice = from_str(text).unwrap();
-        assert_eq!(notice.news.event, ExecEvent::TimedOut);
+        assert_eq!(notice.event.event, ExecEvent::TimedOut);
         assert_eq!(to_string(&notice).unwrap(), text);
     }
 }

@@ -253,6 +253,7 @@ pub struct SessionSettingsPatch {
 }
 
 /// Deserializes a field that is present, even if it is null.
+// Without this serde treats null like an absent field, and a client could not reset a setting to its default.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
@@ -616,7 +617,7 @@ mod tests {
     }
 
     #[test]
-    fn leaving_out_and_null_are_two_things() {
+    fn an_absent_field_and_null_are_distinguished() {
         let patch: SessionPatchParams = from_value(json!({
             "sessionKey": "main",
             "settings": { "model": null, "maxTokens": 9 },

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of unacknowledged bytes of one transfer: 16 chunks.
+// Bounds what a slow receiver makes the gateway hold in memory, and still keeps a fast connection busy.
 pub const WINDOW: u64 = 16 * crate::CHUNK as u64;
 
 /// Asks a node for a file; answered by `transfer.meta`.

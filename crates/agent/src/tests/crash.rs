@@ -81,7 +81,7 @@ struct ScriptedTool {
 impl Invoke for ScriptedTool {
     async fn invoke(&self, request: CallRequest) -> Result<Outcome, ToolError> {
         if let Some(witness) = &request.witness {
-            witness.starts().await?;
+            witness.starting().await?;
         }
         self.fuse.now(); // dead before it is done
         let deed = request.arguments["deed"].to_string();
@@ -91,7 +91,8 @@ impl Invoke for ScriptedTool {
     }
 
     fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
+        let denied =
+            question.caller.rights.tools.is_empty() || !question.reach.contains(question.spec);
         let decision = [
             manyhands_core::Decision::Allow,
             manyhands_core::Decision::Deny,
@@ -185,7 +186,7 @@ fn live(home: &std::path::Path, world: &CallCounts, fuse: &Arc<Fuse>) -> bool {
                 .await
                 .unwrap();
         }
-        while !store.sessions().unfinished().await.unwrap().is_empty() {
+        while !store.sessions().with_open_turns().await.unwrap().is_empty() {
             tokio::task::yield_now().await;
         }
         let _ = told.send(());

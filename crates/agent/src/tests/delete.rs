@@ -52,7 +52,10 @@ async fn deletion_removes_messages_archives_and_search_results() {
     assert_eq!(told.session, key());
     assert_eq!(fixture.found("kettle").await, 0);
     assert_eq!(fixture.archives().await, [""; 0]);
-    assert_eq!(fixture.store.sessions().gone().await.unwrap(), [""; 0]);
+    assert_eq!(
+        fixture.store.sessions().deleted_archives().await.unwrap(),
+        [""; 0]
+    );
     let again = fixture.minds.close(&key()).await.map(drop).unwrap_err();
     assert_eq!(again.code, ErrorCode::NotFound);
     assert!(again.text().contains("there is no session"), "{again}");

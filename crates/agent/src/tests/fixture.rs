@@ -220,7 +220,7 @@ impl Invoke for Tools {
         if request.tool == "ask" {
             if let Some(witness) = &witness {
                 witness
-                    .waits(
+                    .approval_pending(
                         Ids::new(
                             Arc::new(ManualClock::at(Timestamp(1))),
                             Arc::new(SeededEntropy::new(1)),
@@ -232,7 +232,7 @@ impl Invoke for Tools {
             self.approved.notified().await;
         }
         if let Some(witness) = &witness {
-            witness.starts().await?;
+            witness.starting().await?;
         }
         self.calls.lock().unwrap().push(request.clone());
         if request.arguments["panics"] == true {

@@ -127,7 +127,11 @@ async fn two_calls_with_one_id_stay_separate() {
             .collect()
     };
     assert_eq!(asked, [1, 2]);
-    let turn = fixture.store.sessions().run(key().as_str(), "r1").await;
+    let turn = fixture
+        .store
+        .sessions()
+        .turn_of_run(key().as_str(), "r1")
+        .await;
     let turn = turn.unwrap().unwrap();
     let kept = fixture.store.sessions().calls(&turn.id, 0).await.unwrap();
     assert!(kept.iter().all(|call| call.outcome.is_some()), "{kept:?}");

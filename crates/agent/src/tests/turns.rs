@@ -428,7 +428,7 @@ async fn tool_output_is_streamed_between_start_and_end_to_watchers() {
     assert_eq!(told, ["started true", "run: it runs\n", "done true"]);
     let asked = |fixture: &Fixture| {
         let calls = fixture.tools.calls.lock().unwrap();
-        calls.last().unwrap().progress.is_printing()
+        calls.last().unwrap().progress.has_output_listener()
     };
     assert!(asked(&fixture));
     fixture.events = fixture.minds.listen(crate::Subscription::Ends);

@@ -173,8 +173,8 @@ impl Turn {
         request.taint = self.progress.tainted.clone();
         request.lineage = self.lineage();
         request.reach = self.reach();
-        request.place = self.origin.place.clone().map(Arc::new);
-        request.room = Some(RESULT_ROOM);
+        request.chat = self.origin.place.clone().map(Arc::new);
+        request.max_result_bytes = Some(RESULT_ROOM);
         let witness = Arc::new(CallWitness {
             minds: self.minds.clone(),
             session: (self.session.key.clone(), self.session.id.clone()),
@@ -215,7 +215,7 @@ impl Turn {
         }
         let (minds, key) = (self.minds.clone(), self.session.key.clone());
         let (run_id, call) = (self.record.run_id.clone(), pending.call.clone());
-        Progress::default().printing(move |text| {
+        Progress::default().with_output(move |text| {
             let what = TurnEvent::ToolOutput {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),

@@ -157,7 +157,7 @@ impl Turn {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
                 arguments: serde_json::to_string(&call.arguments).unwrap_or_default(),
-                state: CallState::Asked,
+                state: CallState::Requested,
                 outcome: None,
             })
             .collect();
@@ -183,7 +183,7 @@ impl Turn {
             return Ok(Some(FinalAnswer { text, stop }));
         }
         // The calls are recorded with the reply: after a crash the turn finds what it was about to run.
-        acts.extend(asked.into_iter().map(SessionChange::Ask));
+        acts.extend(asked.into_iter().map(SessionChange::AddCall));
         acts.push(self.moved(TurnState::Running, None));
         self.commit(acts).await?;
         self.remember(message);

@@ -25,7 +25,7 @@ impl Turn {
                 let (sessions, now) = (&self.minds.sessions, self.minds.clock.now());
                 for tool in missing {
                     sessions
-                        .withdraw_questions(&self.session.key, &tool, now)
+                        .withdraw_approvals(&self.session.key, &tool, now)
                         .await?;
                 }
                 return Ok(());
@@ -46,7 +46,7 @@ impl Turn {
         let records = self.minds.sessions.calls(turn, step).await?;
         let catalogue = self.minds.path.catalogue();
         let waits = calls.into_iter().zip(records);
-        let waits = waits.filter(|(_, record)| record.state == CallState::Asked);
+        let waits = waits.filter(|(_, record)| record.state == CallState::Requested);
         let names = waits.map(|(call, _)| call.name);
         Ok(names
             .filter(|name| catalogue.resolve(name).is_none() && !catalogue.is_disabled(name))

@@ -92,7 +92,7 @@ impl CallWitness {
 
 #[async_trait]
 impl Witness for CallWitness {
-    async fn waits(&self, approval: ApprovalId) {
+    async fn approval_pending(&self, approval: ApprovalId) {
         // Not fatal: the approval request itself is on disk, and a turn that is still `running` there resumes just as well.
         if let Err(error) = self.commit(vec![self.turn(TurnState::Waiting)]).await {
             tracing::warn!(
@@ -112,12 +112,12 @@ impl Witness for CallWitness {
         self.publish_above(&what).await;
     }
 
-    async fn gives_up(&self) {
+    async fn stop_waiting(&self) {
         self.other_turn_ready().await;
         self.gave_up.store(true, Ordering::SeqCst);
     }
 
-    async fn starts(&self) -> Result<(), ToolError> {
+    async fn starting(&self) -> Result<(), ToolError> {
         self.recheck_rights()?;
         let (step, place) = self.place;
         let started = SessionChange::Call {

@@ -96,11 +96,11 @@ async fn database(gateway: &Gateway) -> Vec<Finding> {
     };
     let size = |bytes: u64| format!("{} MiB", bytes.div_ceil(1024 * 1024));
     vec![match found {
-        Inspection::Whole { bytes } => Finding::fine(
+        Inspection::Intact { bytes } => Finding::fine(
             "database",
             format!("all pages are intact ({})", size(bytes)),
         ),
-        Inspection::Unfinished { bytes } => Finding::fine(
+        Inspection::Incomplete { bytes } => Finding::fine(
             "database",
             format!(
                 "responds; too large to check every page now ({})",
@@ -247,7 +247,7 @@ fn servers(gateway: &Gateway) -> Vec<Finding> {
             ));
         }
         let pins = server.pins();
-        let held = pins.iter().filter(|pin| pin.held.is_some()).count();
+        let held = pins.iter().filter(|pin| pin.pending.is_some()).count();
         if held > 0 {
             let why = format!(
                 "{name}: {held} tools differ from the accepted definitions and are held back"
@@ -288,7 +288,7 @@ async fn of_chats(gateway: &Gateway) -> Vec<Finding> {
     });
     let accounts: Vec<ChatAccount> = accounts.collect();
     let records = gateway.chats().records();
-    match (records.backlog().await, records.lost().await) {
+    match (records.backlog().await, records.undelivered().await) {
         (Ok(heard), Ok(said)) => chats(&accounts, &heard, &said),
         (Err(error), _) | (_, Err(error)) => vec![broken("chats", &error)],
     }

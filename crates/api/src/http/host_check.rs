@@ -13,15 +13,15 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_gateway::{Gateway, ListenAddress};
-use manyhands_guard::Seat;
+use manyhands_guard::PendingConnection;
 use manyhands_http_common::Refusal;
 
 /// Rejects foreign hosts and origins before anything else sees the request, and adds CORS headers
 /// for trusted origins.
 pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
     // Stops the clock for silent connections: a complete request has arrived.
-    if let Some(seat) = request.extensions().get::<Arc<Seat>>() {
-        seat.asked();
+    if let Some(seat) = request.extensions().get::<Arc<PendingConnection>>() {
+        seat.request_received();
     }
     let settings = gateway.settings.current();
     let rules = Rules {

@@ -4,7 +4,7 @@
 //! the key's own name decides, and every displayed text is searched for secrets by their form.
 
 #[cfg(test)]
-mod table;
+mod table_tests;
 mod text;
 mod url;
 
@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::error::PathError;
 use crate::path::KeyPath;
-use crate::read::find;
-use crate::shape::{Mask, Shape};
+use crate::read::{effective, find};
+use crate::settings::Settings;
+use crate::shape::{Mask, Shape, root};
 
 pub(crate) use text::mask_text;
 
@@ -67,14 +68,23 @@ pub fn masked_text(text: &str) -> String {
     mask_text(text)
 }
 
+/// Returns the effective value at a path, or all of them, with every secret as `***`.
+pub fn masked(settings: &Settings, path: Option<&str>) -> Result<Value, PathError> {
+    let value = effective(settings);
+    match path {
+        Some(path) => at(&value, root(), &path.parse()?),
+        None => Ok(with(&value, root())),
+    }
+}
+
 /// Like [`mask`], but also masks what `shape` marks as secret.
-pub(crate) fn with(value: &Value, shape: &Shape) -> Value {
+fn with(value: &Value, shape: &Shape) -> Value {
     walk(value, Some(shape))
 }
 
 /// Returns the displayable value at `path`. Below a secret everything is masked, existing or not, so that a path
 /// cannot be used to probe its structure.
-pub(crate) fn at(value: &Value, shape: &Shape, path: &KeyPath) -> Result<Value, PathError> {
+fn at(value: &Value, shape: &Shape, path: &KeyPath) -> Result<Value, PathError> {
     // Masked from the root: whether a program argument is secret depends on the one before it.
     let all = walk(value, Some(shape));
     let mut shown = Some(&all);

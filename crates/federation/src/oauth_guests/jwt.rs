@@ -1,4 +1,7 @@
 //! Parses signed JWT access tokens and checks their signatures.
+//!
+//! Not with `jsonwebtoken`: as backend it needs `rsa` (RUSTSEC-2023-0071, no fix), aws-lc-rs (a second crypto library beside
+//! ring, which TLS uses) or a provider of our own around ring, which would be most of this file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

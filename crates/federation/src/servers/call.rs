@@ -16,11 +16,11 @@ pub(super) fn hooks(context: &CallContext, timeout: Duration) -> Hooks {
     Hooks {
         progress: Some(Arc::new(move |told: Map<String, Value>| {
             let message = told.get("message").and_then(Value::as_str);
-            if message.is_none() && !progress.has_steps() {
+            if message.is_none() && !progress.has_step_listener() {
                 // Callers that only see printed output get the numbers as text.
                 return count(&told, &counted).map_or((), |line| progress.print(&line));
             }
-            progress.tell(Step {
+            progress.report(Step {
                 done: told.get("progress").and_then(whole).unwrap_or(0),
                 total: told.get("total").and_then(whole),
                 message: message.map(str::to_owned),
@@ -28,7 +28,7 @@ pub(super) fn hooks(context: &CallContext, timeout: Duration) -> Hooks {
         })),
         log: context.answers.clone().map(|answers| {
             let heard: Arc<dyn Fn(Map<String, Value>) + Send + Sync> =
-                Arc::new(move |notice| answers.heard(Value::Object(notice)));
+                Arc::new(move |notice| answers.log_message(Value::Object(notice)));
             heard
         }),
         cancel: context.cancel.clone(),

@@ -69,7 +69,7 @@ impl Server {
     /// them.
     pub(super) fn lacks_requests(&self) -> bool {
         let lacks = |pin: &Pin| {
-            let taken = pin.taken.as_ref().filter(|_| pin.present);
+            let taken = pin.approved.as_ref().filter(|_| pin.present);
             taken.is_some_and(|taken| {
                 let read = serde_json::from_str::<Value>(&taken.definition);
                 read.is_ok_and(|definition| definition.get(REQUEST).is_none())

@@ -146,7 +146,7 @@ impl Servers {
             home: store.home().to_owned(),
             upstream: UpstreamGround {
                 supervisor: Supervisor::new(MAX_PROGRAMS)
-                    .kept_by("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
+                    .with_keeper("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
                 clock: clock.clone(),
                 entropy: ids.entropy(),
             },
@@ -297,7 +297,7 @@ impl Servers {
             self.tasks.spawn(async move { server.stop().await });
         }
         for (name, config) in begun {
-            let pins = self.deps.pins.of(name.as_str()).await.unwrap_or_else(|error| {
+            let pins = self.deps.pins.list(name.as_str()).await.unwrap_or_else(|error| {
                 tracing::error!(event = "server_pins_read_failed", server = %name, %error, "failed to read the accepted tool definitions of a server");
                 Vec::new()
             });
@@ -430,7 +430,7 @@ impl Servers {
         // Nodes and servers share one name space; a connected node keeps its name.
         self.catalogue.rcu(|all| {
             let mut all = (**all).clone();
-            if let Err(error) = all.shelve(shelf, tools.clone()) {
+            if let Err(error) = all.set_namespace(shelf, tools.clone()) {
                 tracing::warn!(event = "server_tools_not_published", server = shelf, %error, "failed to add a server's tools to the catalogue");
             }
             all
@@ -441,7 +441,7 @@ impl Servers {
     fn unpublish(&self, server: &Server) {
         self.catalogue.rcu(|all| {
             let mut all = (**all).clone();
-            all.unshelve(server.name().as_str());
+            all.remove_namespace(server.name().as_str());
             all
         });
         self.nodes.note_change();

@@ -59,7 +59,7 @@ impl Offer {
             .iter()
             .filter(|pin| pin.present && offers(config, &pin.name))
         {
-            let taken = pin.taken.as_ref();
+            let taken = pin.approved.as_ref();
             let read = taken.and_then(|taken| serde_json::from_str(&taken.definition).ok());
             let Some(Value::Object(mut definition)) = read else {
                 continue;
@@ -131,12 +131,12 @@ mod tests {
         let plain = json!({ "type": "object" });
         let pin = |name: &str, input: &Value, output: &Value| Pin {
             name: name.to_owned(),
-            taken: Some(PinnedDefinition {
+            approved: Some(PinnedDefinition {
                 hash: String::new(),
                 definition: json!({ "name": name, "inputSchema": input, "outputSchema": output })
                     .to_string(),
             }),
-            held: None,
+            pending: None,
             present: true,
         };
         let pins = [

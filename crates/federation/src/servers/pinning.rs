@@ -44,7 +44,7 @@ pub(super) fn settle(known: &[Pin], listed: &[Value], new: NewTools<'_>) -> Vec<
         }
         let says = said(definition);
         let before = known.iter().find(|pin| pin.name == name);
-        let (taken, held) = match before.and_then(|pin| pin.taken.clone()) {
+        let (taken, held) = match before.and_then(|pin| pin.approved.clone()) {
             Some(taken) if taken.hash == says.hash => (Some(says), None),
             Some(taken) => (Some(taken), Some(says)),
             None if (new.hold && !first)
@@ -58,8 +58,8 @@ pub(super) fn settle(known: &[Pin], listed: &[Value], new: NewTools<'_>) -> Vec<
         };
         pins.push(Pin {
             name: name.to_owned(),
-            taken,
-            held,
+            approved: taken,
+            pending: held,
             present: true,
         });
     }
@@ -70,11 +70,11 @@ pub(super) fn settle(known: &[Pin], listed: &[Value], new: NewTools<'_>) -> Vec<
         .filter(|pin| !names.contains(pin.name.as_str()));
     let gone: Vec<Pin> = gone
         .map(|pin| Pin {
-            held: None,
+            pending: None,
             present: false,
             ..pin.clone()
         })
-        .filter(|pin| pin.taken.is_some())
+        .filter(|pin| pin.approved.is_some())
         .collect();
     pins.extend(gone);
     pins.truncate(MAX_PINS);
@@ -83,7 +83,7 @@ pub(super) fn settle(known: &[Pin], listed: &[Value], new: NewTools<'_>) -> Vec<
 
 /// The accepted address of a tool's requests.
 fn accepted_place(pin: &Pin) -> Option<String> {
-    let definition: Value = serde_json::from_str(&pin.taken.as_ref()?.definition).ok()?;
+    let definition: Value = serde_json::from_str(&pin.approved.as_ref()?.definition).ok()?;
     Some(definition[REQUEST]["server"].as_str()?.to_owned())
 }
 
@@ -105,10 +105,10 @@ pub(super) fn accept(pins: &mut [Pin], wanted: &AcceptSelection<'_>) -> Vec<Stri
             let shown = wanted.shown.map(|shown| shown.get(&pin.name));
             shown.is_none_or(|shown| shown == Some(&held.hash))
         };
-        named && pin.held.as_ref().is_some_and(seen)
+        named && pin.pending.as_ref().is_some_and(seen)
     };
     let accepted = pins.iter_mut().filter(is_wanted).map(|pin| {
-        pin.taken = pin.held.take();
+        pin.approved = pin.pending.take();
         pin.name.clone()
     });
     accepted.collect()
@@ -163,8 +163,8 @@ mod tests {
             .map(|pin| {
                 (
                     pin.name.as_str(),
-                    pin.taken.as_ref().map(text),
-                    pin.held.is_some(),
+                    pin.approved.as_ref().map(text),
+                    pin.pending.is_some(),
                 )
             })
             .collect()
@@ -264,7 +264,7 @@ mod tests {
         };
         let later = settle(&first, &[calls("a", evil), calls("c", evil)], moved);
         assert_eq!(shown(&later), [("a", Some("old"), true), ("c", None, true)]);
-        let kept = later[0].taken.as_ref().unwrap();
+        let kept = later[0].approved.as_ref().unwrap();
         assert!(kept.definition.contains(home) && !kept.definition.contains(evil));
         // Control: a new tool at a place that was accepted is there at once.
         let same = settle(&first, &[calls("a", home), calls("d", home)], new);

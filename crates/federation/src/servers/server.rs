@@ -275,7 +275,7 @@ impl Server {
         let account = choice.map(|choice| choice.id);
         let hooks = hooks(context, timeout);
         let mut params = match &context.answers {
-            Some(answers) => answers.carried(),
+            Some(answers) => answers.extra_params(),
             None => Map::new(),
         };
         params.insert("name".to_owned(), tool.into());
@@ -295,7 +295,7 @@ impl Server {
         mut hooks: Hooks,
     ) -> Result<Value, ToolError> {
         let failed = |error| failure(&self.name, error);
-        let older = answers.is_some_and(|answers| answers.is_older());
+        let older = answers.is_some_and(|answers| answers.uses_older_protocol());
         let upstream = self.upstream_of(account, older).await?;
         let Some(answers) = answers else {
             return upstream
@@ -305,8 +305,10 @@ impl Server {
         };
         let asker: Arc<dyn ServerRequestHandler> = Arc::new(QuestionRelay(answers.clone()));
         let modern = upstream.live().await.map_err(failed)?.peer().era == Era::Modern;
-        match (modern, answers.line()) {
-            (true, _) if answers.calls_again() => hooks.capabilities = Some(asker.capabilities()),
+        match (modern, answers.conversation_id()) {
+            (true, _) if answers.retries_with_input() => {
+                hooks.capabilities = Some(asker.capabilities())
+            }
             (true, _) => hooks.ask = Some(asker),
             // In the older era a server's own requests carry no reference to a call. On a private
             // session they can only belong to this conversation.
@@ -698,7 +700,7 @@ impl Server {
 
     async fn keep(&self, pins: Vec<Pin>) -> Result<(), ToolError> {
         let (records, now) = (&self.deps.pins, self.deps.clock.now());
-        let kept = records.put(self.name.as_str(), &pins, now).await;
+        let kept = records.replace(self.name.as_str(), &pins, now).await;
         kept?;
         let pins = Arc::new(pins);
         let offer = Offer::aside(&self.name, &self.config, &pins).await;

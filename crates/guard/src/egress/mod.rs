@@ -12,7 +12,7 @@ mod exchange;
 mod fake;
 mod gateway;
 #[cfg(test)]
-mod redirects;
+mod redirect_tests;
 mod resolver;
 mod socket;
 mod transport;

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_carries_words_both_ways() {
+    async fn a_socket_carries_messages_both_ways() {
         let (port, task) = echo().await;
         let mut headers = HeaderMap::new();
         headers.insert("x-key", HeaderValue::from_static("open"));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_offered_is_not_taken() {
+    fn a_protocol_that_was_not_offered_is_refused() {
         let key = "dGhlIHNhbXBsZSBub25jZQ==";
         let mut headers = HeaderMap::new();
         headers.insert(UPGRADE, HeaderValue::from_static("WebSocket"));

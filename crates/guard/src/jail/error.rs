@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn system_errors_become_words() {
+    fn system_errors_become_messages() {
         assert!(matches!(Errno::NOSPC.into(), JailError::Full));
         assert!(matches!(Errno::DQUOT.into(), JailError::Full));
         assert!(matches!(Errno::NOENT.into(), JailError::NotFound));

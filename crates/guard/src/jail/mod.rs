@@ -6,7 +6,7 @@
 
 mod error;
 #[cfg(test)]
-mod hostile;
+mod hostile_tests;
 mod meta;
 mod part;
 mod pending;
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_with_its_facts() {
+    fn a_file_is_read_with_its_metadata() {
         let (dir, jail) = jail();
         fs::create_dir(dir.path().join("d")).unwrap();
         fs::write(dir.path().join("d/f"), "hello").unwrap();

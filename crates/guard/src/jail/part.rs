@@ -128,7 +128,7 @@ impl PartFile {
                 if kind_of(&old) == EntryKind::Dir {
                     return Err(JailError::IsDirectory);
                 }
-                self.look_like(&old)?;
+                self.copy_owner_and_mode(&old)?;
             }
             make_newer_than(&self.file, &mut newest)?;
             renameat(&self.dir, &self.part, &self.dir, name)?;
@@ -147,7 +147,7 @@ impl PartFile {
         self.on_drop = OnDrop::Remove;
     }
 
-    fn look_like(&self, old: &Stat) -> Result<(), JailError> {
+    fn copy_owner_and_mode(&self, old: &Stat) -> Result<(), JailError> {
         let ours = fstat(&self.file)?;
         if self.new == NewFile::Ordinary && (ours.st_uid, ours.st_gid) != (old.st_uid, old.st_gid) {
             let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_kept_found_again_and_put_in_its_place() {
+    fn a_part_is_stored_resumed_and_committed() {
         let (dir, jail) = jail();
         fs::write(dir.path().join("f"), "old").unwrap();
         fs::set_permissions(dir.path().join("f"), PermissionsExt::from_mode(0o640)).unwrap();

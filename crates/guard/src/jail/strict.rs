@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_made_only_when_told() {
+    fn missing_folders_are_created_only_on_request() {
         let dir = tempfile::tempdir().unwrap();
         let jail = Jail::open(dir.path()).unwrap();
         let refused = jail.sub_without_links(&path("x/y"), Missing::Refuse);

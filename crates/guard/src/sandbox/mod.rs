@@ -18,7 +18,7 @@ pub(crate) use apply::PendingListener;
 pub use apply::PreparedSandbox;
 pub(crate) use broker::{Broker, GroupPolicy};
 pub use limits::SandboxLimits;
-pub use probe::{Probe, SandboxProblem, SelfTest, probe, self_test};
+pub use probe::{Probe, SandboxProblem, probe};
 
 /// The oldest Landlock ABI that can prevent truncation.
 const NEEDED_ABI: i32 = 3;

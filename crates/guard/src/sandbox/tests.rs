@@ -98,7 +98,7 @@ async fn files_inside_can_be_changed() {
 }
 
 #[tokio::test]
-async fn a_place_to_write_that_is_missing_stops_the_start() {
+async fn a_missing_writable_path_prevents_the_start() {
     let sandbox = Sandbox::system_read_only().writing("/no/such/place");
     let program = Program::new("/bin/true").sandbox(Some(sandbox));
     let refused = Supervisor::new(1)
@@ -206,7 +206,7 @@ async fn dangerous_calls_are_refused() {
 
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
-async fn the_other_calling_convention_is_no_way_round() {
+async fn the_other_calling_convention_cannot_bypass_the_filter() {
     // getpid by its x32 number: EPERM (1) from the filter, ENOSYS (38) or a number without.
     let script = "perl -e 'my $r = syscall(0x40000000 + 39); exit($r < 0 && $! == 1 ? 1 : 0)'";
     check_refused(script).await;

@@ -18,11 +18,11 @@ use super::groups::ExtraGroups;
 use super::keeper::Keeper;
 
 /// Time a program gets to clean up after it was asked to stop.
-const TIDY_UP: Duration = Duration::from_millis(250);
+const STOP_GRACE: Duration = Duration::from_millis(250);
 
 /// How long to wait for killed extra groups to disappear, and how often to check.
 const GONE_WITHIN: Duration = Duration::from_millis(100);
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,13 +115,13 @@ impl Group {
         if asked_to_stop {
             let _ = kill_process_group(self.leader, Signal::TERM);
             self.others.terminate();
-            let _ = tokio::time::timeout(TIDY_UP, self.leader_ended()).await;
+            let _ = tokio::time::timeout(STOP_GRACE, self.leader_ended()).await;
         }
         // The leader is not reaped yet, so its id cannot belong to another process.
         if !self.kill() {
             let gone = async {
                 while !self.kill() {
-                    tokio::time::sleep(LOOK_AGAIN).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             };
             let _ = tokio::time::timeout(GONE_WITHIN, gone).await;

@@ -33,7 +33,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct KeeperLink {
     /// Connected once the first program was started.
-    line: Option<KeeperSocket>,
+    socket: Option<KeeperSocket>,
     /// The groups running now.
     groups: BTreeSet<u32>,
 }
@@ -49,12 +49,12 @@ impl Keeper {
 
     /// Ensures that a keeper runs, and makes `command` announce its group before its program starts.
     pub(super) fn watch(&self, command: &mut Command) -> io::Result<()> {
-        let line = self.line()?;
+        let socket = self.socket()?;
         // SAFETY: `announce` only makes system calls: it does not allocate, take locks, or touch
         // state another thread may have been changing at the moment of the fork.
         unsafe {
             command.pre_exec(move || {
-                line.announce();
+                socket.announce();
                 Ok(())
             });
         }
@@ -62,17 +62,21 @@ impl Keeper {
     }
 
     /// A socket to a live keeper.
-    fn line(&self) -> io::Result<KeeperSocket> {
+    fn socket(&self) -> io::Result<KeeperSocket> {
         let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
-        if let Some(open) = link.line.as_ref().filter(|open| open.say("\n").is_ok()) {
+        if let Some(open) = link
+            .socket
+            .as_ref()
+            .filter(|open| open.send_line("\n").is_ok())
+        {
             return Ok(open.clone());
         }
         let fresh = self.start()?;
         // A keeper that died is replaced by one with the same knowledge.
         for group in &link.groups {
-            fresh.say(&format!("+{group}\n"))?;
+            fresh.send_line(&format!("+{group}\n"))?;
         }
-        link.line = Some(fresh.clone());
+        link.socket = Some(fresh.clone());
         Ok(fresh)
     }
 
@@ -84,28 +88,28 @@ impl Keeper {
 
     /// Announces a group that a program is about to create.
     pub(super) fn announce(&self, group: u32) -> io::Result<()> {
-        let line = self.line()?;
+        let socket = self.socket()?;
         self.started(group);
-        line.say(&format!("+{group}\n"))
+        socket.send_line(&format!("+{group}\n"))
     }
 
     /// Reports a group that is gone.
     pub(super) fn ended(&self, group: u32) {
-        self.tell(Some(group), &format!("-{group}\n"));
+        self.notify(Some(group), &format!("-{group}\n"));
     }
 
     /// Makes the keeper drop a group that announced itself but whose program failed to start.
     pub(super) fn failed(&self) {
-        self.tell(None, "?\n");
+        self.notify(None, "?\n");
     }
 
-    fn tell(&self, gone: Option<u32>, words: &str) {
+    fn notify(&self, gone: Option<u32>, message: &str) {
         let mut link = self.0.link.lock().unwrap_or_else(|held| held.into_inner());
         if let Some(gone) = gone {
             link.groups.remove(&gone);
         }
-        if let Some(open) = &link.line {
-            let _ = open.say(words); // the next program that starts finds it gone
+        if let Some(open) = &link.socket {
+            let _ = open.send_line(message); // the next program that starts finds it gone
         }
     }
 
@@ -138,35 +142,35 @@ struct KeeperSocket(Arc<UnixStream>);
 
 impl KeeperSocket {
     /// Sends a short message in one piece: several threads may send at the same time.
-    fn say(&self, words: &str) -> io::Result<()> {
-        self.send(words.as_bytes())
+    fn send_line(&self, message: &str) -> io::Result<()> {
+        self.send(message.as_bytes())
     }
 
     /// Announces the calling process between fork and exec.
     fn announce(&self) {
         // format! would allocate, which is not async-signal-safe between fork and exec.
-        let mut words = [0; 12];
-        let mut at = words.len() - 1;
-        words[at] = b'\n';
+        let mut message = [0; 12];
+        let mut at = message.len() - 1;
+        message[at] = b'\n';
         let mut number = std::process::id();
         while number > 0 {
             at -= 1;
-            words[at] = b'0' + (number % 10) as u8;
+            message[at] = b'0' + (number % 10) as u8;
             number /= 10;
         }
         at -= 1;
-        words[at] = b'+';
-        let _ = self.send(&words[at..]); // the next program that starts finds the keeper gone
+        message[at] = b'+';
+        let _ = self.send(&message[at..]); // the next program that starts finds the keeper gone
     }
 
-    fn send(&self, words: &[u8]) -> io::Result<()> {
+    fn send(&self, message: &[u8]) -> io::Result<()> {
         // SAFETY: the descriptor is open as long as `self`, and the buffer has the given length.
         // MSG_NOSIGNAL: writing to a keeper that is gone must not kill the sender with SIGPIPE.
         let sent = unsafe {
             libc::send(
                 self.0.as_raw_fd(),
-                words.as_ptr().cast(),
-                words.len(),
+                message.as_ptr().cast(),
+                message.len(),
                 libc::MSG_NOSIGNAL,
             )
         };
@@ -178,7 +182,7 @@ impl KeeperSocket {
 }
 
 /// The keeper's main loop: reads announcements until the supervisor is gone, then kills what is left.
-pub fn keep_watch(input: impl Read) {
+pub fn run_keeper(input: impl Read) {
     let mut groups = BTreeMap::new();
     for line in BufReader::new(input).lines().map_while(Result::ok) {
         let number = line.get(1..).and_then(|number| number.parse::<i32>().ok());
@@ -217,7 +221,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn what_is_left_when_the_pipe_closes_is_killed_and_what_ended_is_not() {
+    fn running_groups_are_killed_when_the_pipe_closes_and_ended_ones_are_not() {
         let sleeper = || {
             Command::new("/bin/sleep")
                 .arg("1000")
@@ -226,20 +230,20 @@ mod tests {
                 .unwrap()
         };
         let (mut left, mut ended) = (sleeper(), sleeper());
-        let said = format!(
+        let announcements = format!(
             "+{}\n+{}\nnonsense\n-{}\n",
             left.id(),
             ended.id(),
             ended.id()
         );
-        keep_watch(said.as_bytes());
+        run_keeper(announcements.as_bytes());
         assert_eq!(left.wait().unwrap().signal(), Some(9));
         assert!(ended.try_wait().unwrap().is_none(), "it goes on");
         ended.kill().unwrap();
         ended.wait().unwrap();
     }
     #[test]
-    fn what_is_asked_after_and_gone_is_forgotten_and_what_is_there_is_not() {
+    fn a_check_drops_ended_groups_and_keeps_running_ones() {
         let mut sleeper = Command::new("/bin/sleep")
             .arg("1000")
             .process_group(0)
@@ -247,39 +251,39 @@ mod tests {
             .unwrap();
         let mut brief = Command::new("/bin/true").process_group(0).spawn().unwrap();
         brief.wait().unwrap();
-        let said = format!("+{}\n+{}\n?\n", sleeper.id(), brief.id());
-        keep_watch(said.as_bytes());
+        let announcements = format!("+{}\n+{}\n?\n", sleeper.id(), brief.id());
+        run_keeper(announcements.as_bytes());
         assert_eq!(sleeper.wait().unwrap().signal(), Some(9));
     }
 
     #[test]
-    fn a_program_tells_of_itself_before_it_starts_and_holds_the_line_until_then() {
+    fn a_program_announces_itself_before_it_starts_and_holds_the_socket_until_then() {
         let (ours, its) = UnixStream::pair().unwrap();
-        let line = KeeperSocket(Arc::new(ours));
+        let socket = KeeperSocket(Arc::new(ours));
         let mut command = Command::new("/bin/true");
-        let told = line.clone();
+        let announcing = socket.clone();
         // SAFETY: as in the code that is tested.
         unsafe {
             command.pre_exec(move || {
-                told.announce();
+                announcing.announce();
                 Ok(())
             });
         }
         let mut child = command.spawn().unwrap();
         child.wait().unwrap();
-        drop((command, line));
-        let mut heard = String::new();
-        (&its).read_to_string(&mut heard).unwrap();
-        assert_eq!(heard, format!("+{}\n", child.id()));
+        drop((command, socket));
+        let mut received = String::new();
+        (&its).read_to_string(&mut received).unwrap();
+        assert_eq!(received, format!("+{}\n", child.id()));
     }
 
     #[test]
-    fn who_speaks_to_a_keeper_that_is_gone_is_told_so_and_lives() {
+    fn writing_to_a_dead_keeper_fails_without_a_signal() {
         let (ours, its) = UnixStream::pair().unwrap();
-        let line = KeeperSocket(Arc::new(ours));
-        line.say("\n").unwrap();
+        let socket = KeeperSocket(Arc::new(ours));
+        socket.send_line("\n").unwrap();
         drop(its);
-        assert!(line.say("\n").is_err());
-        line.announce();
+        assert!(socket.send_line("\n").is_err());
+        socket.announce();
     }
 }

@@ -28,13 +28,13 @@ use keeper::Keeper;
 use output::Collector;
 
 pub use group::Exit;
-pub use keeper::keep_watch;
+pub use keeper::run_keeper;
 pub use output::Captured;
 pub use program::{Program, Stdin};
 
 /// How long pipes may stay open after the program is gone: a process that escaped the group may
 /// hold them forever.
-const LAST_WORDS: Duration = Duration::from_millis(250);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Why a program did not run.
 #[derive(Debug, thiserror::Error)]
@@ -120,10 +120,10 @@ impl Supervisor {
         }
     }
 
-    /// Adds a keeper: a second process, `program` with `args`, which must call [`keep_watch`] on its
+    /// Adds a keeper: a second process, `program` with `args`, which must call [`run_keeper`] on its
     /// standard input. It kills the running programs if this process dies without warning.
     #[must_use]
-    pub fn kept_by(mut self, program: PathBuf, args: Vec<String>) -> Self {
+    pub fn with_keeper(mut self, program: PathBuf, args: Vec<String>) -> Self {
         self.keeper = Some(Keeper::new(program, args));
         self
     }
@@ -155,7 +155,7 @@ impl Supervisor {
             };
             match ended {
                 Some(ended) => {
-                    let _ = tokio::time::timeout(LAST_WORDS, drained).await;
+                    let _ = tokio::time::timeout(DRAIN_TIMEOUT, drained).await;
                     ended?
                 }
                 None => running.ended().await?,

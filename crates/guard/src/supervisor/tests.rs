@@ -81,7 +81,7 @@ async fn a_signal_is_named() {
 }
 
 #[tokio::test]
-async fn time_up_stops_the_whole_group_even_if_it_ignores_the_request() {
+async fn a_timeout_stops_the_whole_group_even_if_it_ignores_the_request() {
     let script = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1000; done'";
     let mut timeout = Duration::from_secs(1);
     let finished = loop {
@@ -97,7 +97,7 @@ async fn time_up_stops_the_whole_group_even_if_it_ignores_the_request() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_asked_to_stop_may_tidy_up() {
+async fn a_program_that_is_asked_to_stop_may_clean_up() {
     let supervisor = Supervisor::new(1);
     let script = "trap 'echo tidy; exit 7' TERM; echo up; while :; do sleep 0.01; done";
     let mut running = supervisor
@@ -194,7 +194,7 @@ async fn a_grandchild_that_escaped_with_the_pipe_cannot_hang_the_call() {
 }
 
 #[tokio::test]
-async fn the_ceiling_holds_and_a_place_comes_free() {
+async fn the_limit_holds_and_slots_are_freed() {
     let supervisor = Supervisor::new(1);
     let cancel = CancellationToken::new();
     let mut running = supervisor.start(sh("exec sleep 1000"), &cancel).unwrap();
@@ -211,7 +211,7 @@ async fn the_ceiling_holds_and_a_place_comes_free() {
 }
 
 #[tokio::test]
-async fn what_cannot_start_says_so_and_takes_no_place() {
+async fn a_program_that_cannot_start_takes_no_slot() {
     let supervisor = Supervisor::new(1);
     let go = |path: &str| supervisor.run(Program::new(path), CancellationToken::new());
     assert!(matches!(

@@ -129,7 +129,7 @@ impl JobSession {
         private: Option<Private>,
     ) {
         let (told, printed) = (self.about.progress.clone(), self.printed.clone());
-        let progress = Progress::default().printing(move |text| {
+        let progress = Progress::default().with_output(move |text| {
             told.print(text);
             // Output is in the transcript before this wakes a follower, because `pump` prints after it stores.
             printed.notify_waiters();

@@ -499,7 +499,7 @@ mod tests {
         let told = std::sync::Arc::new(Mutex::new(String::new()));
         let taken = told.clone();
         let progress =
-            Progress::default().printing(move |text| taken.lock().unwrap().push_str(text));
+            Progress::default().with_output(move |text| taken.lock().unwrap().push_str(text));
         let pumped = pump(&transcript, &progress, Some(stdout), Some(stderr));
         tokio::join!(pumped, printing);
         let transcript = transcript.into_inner().unwrap();

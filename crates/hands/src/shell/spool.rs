@@ -54,7 +54,7 @@ impl Spool {
     pub(super) fn telling(mut self, progress: &Progress) -> Self {
         // A chunk may end inside a character, which must not be shown as garbage.
         let decoder = UTF_8.new_decoder_without_bom_handling();
-        let watched = progress.is_printing();
+        let watched = progress.has_output_listener();
         self.told = watched.then(|| (progress.clone(), decoder));
         self
     }
@@ -229,8 +229,8 @@ mod tests {
     fn whoever_watches_is_told_whole_characters() {
         let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
         let taken = told.clone();
-        let progress =
-            Progress::default().printing(move |text| taken.lock().unwrap().push(text.to_owned()));
+        let progress = Progress::default()
+            .with_output(move |text| taken.lock().unwrap().push(text.to_owned()));
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(4, 100, folder.path()).telling(&progress);
         for chunk in "a€b\u{1b}".as_bytes().chunks(2) {

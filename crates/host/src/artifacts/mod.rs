@@ -243,7 +243,7 @@ impl ArtifactStore {
             caller: reader.caller.key(),
             bucket,
             expires: self.expires(),
-            room: artifact_room(&self.settings.current().limits, reader.caller.is_owner()),
+            quota: artifact_room(&self.settings.current().limits, reader.caller.is_owner()),
         };
         // Before the first byte is stored: a full disk must not stop what the owner does to free
         // it.

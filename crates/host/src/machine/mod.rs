@@ -22,7 +22,7 @@ pub use shell::{ShellCommand, store_output};
 
 use crate::settings::LiveSettings;
 
-/// The subcommand of this binary that calls [`manyhands_guard::keep_watch`].
+/// The subcommand of this binary that calls [`manyhands_guard::run_keeper`].
 pub const KEEPER_COMMAND: &str = "keeper";
 
 /// How far past a cut a text is read, so that a secret across the cut is seen whole.
@@ -100,7 +100,7 @@ impl Host {
             state: folder(&current.file_state_dir, "state")?,
             scratch: Root::open(&scratch)?.folder().to_owned(),
             supervisor: Supervisor::new(MAX_PROGRAMS)
-                .kept_by("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
+                .with_keeper("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
             environment,
             settings,
             artifacts,
@@ -114,7 +114,7 @@ impl Host {
         let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
         Pool::new(PoolParts {
             supervisor: Supervisor::new(MAX_SCRIPTS)
-                .kept_by("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
+                .with_keeper("/proc/self/exe".into(), vec![KEEPER_COMMAND.to_owned()]),
             sandbox: manyhands_script::sandbox(&program),
             program,
             args: vec![WORKER_COMMAND.to_owned()],

@@ -208,7 +208,7 @@ impl Host {
             call: context.call,
             caller: context.caller.key(),
             bucket: Bucket::Results,
-            room: ArtifactQuota {
+            quota: ArtifactQuota {
                 one: u64::MAX, // already bounded by the reader
                 ..artifact_room(&limits, context.caller.is_owner())
             },

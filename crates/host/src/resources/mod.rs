@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_guard::Redactor;
-use manyhands_store::{CollectionKind, CollectionRecord, CollectionRoom, Collections, Level};
+use manyhands_store::{CollectionKind, CollectionLimits, CollectionRecord, Collections, Level};
 
 use crate::settings::LiveSettings;
 
@@ -37,7 +37,7 @@ impl Resources {
 
     /// Returns what an agent may use, by kind and name.
     pub async fn of(&self, agent: &AgentId) -> Result<Vec<(CollectionRecord, Level)>, ToolError> {
-        self.store.of(agent).await.map_err(ToolError::from)
+        self.store.of_agent(agent).await.map_err(ToolError::from)
     }
 
     /// Opens a collection of a kind, if an agent has this access to it.
@@ -52,10 +52,10 @@ impl Resources {
         if level < wanted {
             let message = format!(
                 "{agent} may {} the {} {:?}, and this needs {}",
-                level.word(),
-                kind.word(),
+                level.as_str(),
+                kind.as_str(),
                 found.name,
-                wanted.word()
+                wanted.as_str()
             );
             return Err(ToolError::new(ErrorCode::Forbidden, message)
                 .hint("the owner, or an agent with admin, can grant it"));
@@ -71,7 +71,7 @@ impl Resources {
         kind: Option<CollectionKind>,
     ) -> Result<(CollectionRecord, Level), ToolError> {
         let shown: String = id.chars().take(64).collect();
-        let what = kind.map_or("resource", CollectionKind::word);
+        let what = kind.map_or("resource", CollectionKind::as_str);
         let absent = || {
             ToolError::not_found(format!("there is no {what} {shown:?}"))
                 .hint("list resources with gateway_list_workspace")
@@ -83,9 +83,9 @@ impl Resources {
     }
 
     /// The size limits of a collection.
-    pub fn room(&self) -> CollectionRoom {
+    pub fn room(&self) -> CollectionLimits {
         let limits = &self.settings.current().limits;
-        CollectionRoom {
+        CollectionLimits {
             bytes: limits.collection_bytes,
             items: limits.collection_entries,
         }

@@ -485,7 +485,7 @@ async fn what_was_claimed_long_ago_and_never_sent_is_over() {
     let run = manyhands_store::RunRecord {
         id: "r".to_owned(),
         job: job.id.clone(),
-        maker: record.maker,
+        maker: record.creator,
         scheduled: START,
         until: None,
         amount: 1,

@@ -291,7 +291,7 @@ pub enum Token {
 }
 
 fn roles() -> impl TypedValueParser<Value = Role> {
-    PossibleValuesParser::new(Role::ALL.map(Role::word)).try_map(|word| word.parse::<Role>())
+    PossibleValuesParser::new(Role::ALL.map(Role::as_str)).try_map(|word| word.parse::<Role>())
 }
 
 /// Rejects empty patterns: a trailing comma must not become a pattern.

@@ -150,12 +150,12 @@ pub enum VaultSecret {
 }
 
 fn kinds() -> impl TypedValueParser<Value = CollectionKind> {
-    PossibleValuesParser::new(CollectionKind::ALL.map(CollectionKind::word))
+    PossibleValuesParser::new(CollectionKind::ALL.map(CollectionKind::as_str))
         .try_map(|word| word.parse::<CollectionKind>())
 }
 
 fn levels() -> impl TypedValueParser<Value = Level> {
-    PossibleValuesParser::new(Level::ALL.map(Level::word)).try_map(|word| word.parse::<Level>())
+    PossibleValuesParser::new(Level::ALL.map(Level::as_str)).try_map(|word| word.parse::<Level>())
 }
 
 fn grant(text: &str) -> Result<(String, Level), String> {

@@ -32,7 +32,7 @@ pub async fn run(policy: Policy, ctx: &CliContext) -> Done {
         } => {
             // Parsed here, so that a typo is reported without a request.
             let arguments: Value = serde_json::from_str(arguments.as_deref().unwrap_or("{}"))?;
-            let call = json!({ "tool": tool, "arguments": arguments, "role": role.word(), "name": name, "agent": agent });
+            let call = json!({ "tool": tool, "arguments": arguments, "role": role.as_str(), "name": name, "agent": agent });
             let verdict = remote.expect_post("/api/policy/explain", &call).await?;
             let reason = verdict["reason"]
                 .as_str()

@@ -68,7 +68,7 @@ pub async fn run(resource: Resource, ctx: &CliContext) -> Done {
             remote.put(&path, &json!({ "level": level })).await?;
             output::print_line(format!(
                 "granted {agent} {} access to {resource}",
-                level.word()
+                level.as_str()
             ));
         }
         Resource::Revoke { resource, agent } => {

@@ -21,7 +21,7 @@ pub async fn run(token: Token, ctx: &CliContext) -> Done {
             expires,
         } => {
             let new = json!({
-                "name": name, "role": role.word(), "tools": tools, "agents": agents,
+                "name": name, "role": role.as_str(), "tools": tools, "agents": agents,
                 "expiresInSeconds": expires,
             });
             let made = remote.expect_post("/api/tokens", &new).await?;

@@ -48,7 +48,7 @@ pub async fn run(tools: Tools, ctx: &CliContext) -> Done {
                 let effects: Vec<&str> = tool
                     .effects
                     .iter()
-                    .map(|effect| Effect::word(*effect))
+                    .map(|effect| Effect::as_str(*effect))
                     .collect();
                 let about = first_sentence(&tool.description);
                 vec![

@@ -85,7 +85,7 @@ impl ServerClient {
         if method == "ping" {
             return Ok(());
         }
-        let older = SinkAnswers(sink.clone()).is_older();
+        let older = SinkAnswers(sink.clone()).uses_older_protocol();
         let peer = self.server.peer(older).await.map_err(fault)?;
         match eras::declares(&peer, method) {
             true => Ok(()),
@@ -193,7 +193,7 @@ impl ServerClient {
             ..Hooks::default()
         };
         let account = account.map(|account| account.id);
-        let older = answers.is_older();
+        let older = answers.uses_older_protocol();
         let talks = answers
             .capabilities()
             .as_object()

@@ -289,27 +289,27 @@ impl Answers for SinkAnswers {
             .await
     }
 
-    fn heard(&self, notice: Value) {
+    fn log_message(&self, notice: Value) {
         self.0.log(notice);
     }
 
-    fn carried(&self) -> Map<String, Value> {
+    fn extra_params(&self) -> Map<String, Value> {
         self.0.carried.clone()
     }
 
-    fn calls_again(&self) -> bool {
+    fn retries_with_input(&self) -> bool {
         self.0.calls_again
     }
 
-    fn is_older(&self) -> bool {
+    fn uses_older_protocol(&self) -> bool {
         !self.0.calls_again
     }
 
-    fn line(&self) -> Option<String> {
+    fn conversation_id(&self) -> Option<String> {
         self.0.line.as_ref().map(|(name, _)| name.clone())
     }
 
-    fn thought(&self) -> Duration {
+    fn time_spent(&self) -> Duration {
         self.0.thought.lock().expect("no panic while held").total()
     }
 }

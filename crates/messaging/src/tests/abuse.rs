@@ -19,7 +19,7 @@ async fn an_event_that_cannot_be_read_is_laid_aside_and_others_go_on() {
     let records = stage.store.chats();
     let lane = direct("U1", "x", "").place.lane();
     let poison = (0..50).map(|number| damaged(&lane, &format!("poison-{number}")));
-    records.hear(poison.collect()).await.unwrap();
+    records.receive(poison.collect()).await.unwrap();
     stage
         .hear(vec![
             direct("U1", "same", "msg-same"),
@@ -27,12 +27,12 @@ async fn an_event_that_cannot_be_read_is_laid_aside_and_others_go_on() {
         ])
         .await;
     until("both are answered", async || {
-        records.lost().await.unwrap().waiting == 2
+        records.undelivered().await.unwrap().waiting == 2
     })
     .await;
     let left = records.backlog().await.unwrap();
     assert_eq!((left.waiting, left.failed), (0, 50));
-    let failed = records.failed(1).await.unwrap();
+    let failed = records.failed_inbound(1).await.unwrap();
     let why = failed[0].why.clone().unwrap();
     assert!(why.starts_with("the event is damaged"), "{why}");
     // Tried again it is laid aside again, and harms nobody.
@@ -82,7 +82,7 @@ async fn ten_thousand_strangers_grow_neither_memory_nor_the_list_of_those_who_as
     .await;
     let senders = records.senders().await.unwrap();
     assert_eq!(senders.len(), 1_000, "no more may ask at once");
-    let told = records.lost().await.unwrap().waiting;
+    let told = records.undelivered().await.unwrap().waiting;
     assert_eq!(told, 1_000, "each of them is told once, nobody else");
     assert!(heard_in_sessions(&stage.store).await.is_empty());
     let grown = resident().saturating_sub(before);
@@ -124,7 +124,7 @@ async fn chats_with_thousands_of_messages_do_not_starve_another() {
         .await;
     let lane = direct("Uquiet", "", "").place.lane();
     until("the quiet one is answered", async || {
-        let waiting = records.next_to_say("line", "default", 10).await.unwrap();
+        let waiting = records.next_outbound("line", "default", 10).await.unwrap();
         waiting.iter().any(|row| row.lane == lane)
     })
     .await;
@@ -160,7 +160,7 @@ async fn a_thousand_chats_are_answered_a_few_at_a_time() {
     }
     // One that cannot be read stands in nobody's way.
     rows[0].body = "{".to_owned();
-    records.say(&rows).await.unwrap();
+    records.send(&rows).await.unwrap();
     stage.chats.start().await.unwrap();
     let mut most = 0;
     until("all arrived", async || {
@@ -170,7 +170,7 @@ async fn a_thousand_chats_are_answered_a_few_at_a_time() {
     })
     .await;
     until("all is on record", async || {
-        records.lost().await.unwrap().waiting == 0
+        records.undelivered().await.unwrap().waiting == 0
     })
     .await;
     let failed = records.outbox(Some(OutboxState::Failed), 10).await.unwrap();

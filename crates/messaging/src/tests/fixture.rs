@@ -247,9 +247,9 @@ impl Stage {
     /// Whether everything that was heard is worked on, answered, and the answers were tried.
     pub(super) async fn at_rest(&self) -> bool {
         let records = self.store.chats();
-        records.heads(&[], 1).await.unwrap().is_empty()
-            && records.promises().await.unwrap().is_empty()
-            && records.lost().await.unwrap().waiting == 0
+        records.next_inbound(&[], 1).await.unwrap().is_empty()
+            && records.pending_replies().await.unwrap().is_empty()
+            && records.undelivered().await.unwrap().waiting == 0
             && self.minds.busy_count() == 0
     }
 

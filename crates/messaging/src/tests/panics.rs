@@ -133,7 +133,7 @@ async fn a_message_whose_sending_panics_is_shown_and_its_chat_goes_on() {
     let records = stage.store.chats();
     // Sent once more in case it did not arrive, as the settings say; then it is left to the owner.
     until("what became of it is on record", async || {
-        records.lost().await.unwrap().unknown == 2
+        records.undelivered().await.unwrap().unknown == 2
     })
     .await;
     let unknown = records

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use manyhands_core::ManualClock;
 use manyhands_path::Metrics;
-use manyhands_store::{InboxState, NewOutbound, OutboxKey, OutboxState, SendEnd};
+use manyhands_store::{InboxState, NewOutbound, OutboxKey, OutboxState, SendResult};
 
 use super::fixture::{Model, Stage, calm, damaged, direct, open_to_all};
 
@@ -34,18 +34,24 @@ async fn what_ended_is_forgotten_after_its_days_and_what_waits_stays() {
     let many: Vec<_> = (0..2_500)
         .map(|number| damaged("lane", &format!("old-{number}")))
         .collect();
-    records.hear(many).await.unwrap();
-    records.hear(vec![damaged("other", "new")]).await.unwrap();
-    while let Some(row) = records.head("lane").await.unwrap() {
+    records.receive(many).await.unwrap();
+    records
+        .receive(vec![damaged("other", "new")])
+        .await
+        .unwrap();
+    while let Some(row) = records.next_inbound_in("lane").await.unwrap() {
         records
-            .settle(&row.id, InboxState::Failed, None)
+            .finish_inbound(&row.id, InboxState::Failed, None)
             .await
             .unwrap();
     }
-    let ids = records.say(&[words("sent"), words("waits")]).await.unwrap();
-    records.sending(&ids[0]).await.unwrap();
-    let sent = SendEnd::Sent { message: None };
-    records.sent(&ids[0], &sent).await.unwrap();
+    let ids = records
+        .send(&[words("sent"), words("waits")])
+        .await
+        .unwrap();
+    records.mark_sending(&ids[0]).await.unwrap();
+    let sent = SendResult::Sent { message: None };
+    records.finish_attempt(&ids[0], &sent).await.unwrap();
     clock.advance(DAY * 9);
     assert_eq!(stage.chats.sweep().await.unwrap(), 0, "not yet");
     clock.advance(DAY * 2);
@@ -104,17 +110,17 @@ async fn figures_tell_what_waits_and_what_did_not_arrive() {
     let path = home.path().join("home");
     let stage = Stage::closed(&path, settings, calm().0, Arc::new(Model::default())).await;
     let records = stage.store.chats();
-    records.hear(vec![damaged("a", "1")]).await.unwrap();
-    let ids = records.say(&[words("a"), words("b"), words("c")]).await;
+    records.receive(vec![damaged("a", "1")]).await.unwrap();
+    let ids = records.send(&[words("a"), words("b"), words("c")]).await;
     let ids = ids.unwrap();
     for id in &ids[..2] {
-        records.sending(id).await.unwrap();
+        records.mark_sending(id).await.unwrap();
     }
     let why = "gone".to_owned();
-    let failed = SendEnd::Failed { why: why.clone() };
-    records.sent(&ids[0], &failed).await.unwrap();
-    let unknown = SendEnd::Unknown { why, again: false };
-    records.sent(&ids[1], &unknown).await.unwrap();
+    let failed = SendResult::Failed { why: why.clone() };
+    records.finish_attempt(&ids[0], &failed).await.unwrap();
+    let unknown = SendResult::Unknown { why, resend: false };
+    records.finish_attempt(&ids[1], &unknown).await.unwrap();
     let metrics = Metrics::default();
     stage.chats.measure(&metrics).await;
     let text = metrics.render();

@@ -338,7 +338,7 @@ impl TransferRun<'_> {
     }
 
     fn tell(&self, done: u64, meta: &Meta) {
-        self.progress.tell(Step {
+        self.progress.report(Step {
             done,
             total: Some(meta.size),
             message: None,

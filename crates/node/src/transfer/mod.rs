@@ -279,7 +279,7 @@ impl Transfers {
 impl TransferDeps {
     /// Error text, and its code if the gateway supports codes.
     fn refusal(&self, error: &ToolError) -> (Option<String>, Option<String>) {
-        let code = self.checked.then(|| error.code.word().to_owned());
+        let code = self.checked.then(|| error.code.as_str().to_owned());
         (Some(error.text()), code)
     }
 }

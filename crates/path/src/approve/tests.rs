@@ -88,7 +88,7 @@ async fn a_refused_call_stays_refused() {
 }
 
 #[tokio::test]
-async fn a_secret_in_a_question_is_neither_kept_nor_shown() {
+async fn a_secret_in_a_request_is_neither_stored_nor_shown() {
     let fixture = Fixture::new().await;
     let id = ask(&fixture, testing::SECRET).await.unwrap_err().1.unwrap();
     let shown = fixture.path.approvals().list(None).await.unwrap().remove(0);
@@ -114,7 +114,7 @@ async fn a_secret_in_a_question_is_neither_kept_nor_shown() {
 }
 
 #[tokio::test]
-async fn a_question_expires() {
+async fn a_request_expires() {
     let fixture = Fixture::new().await;
     let id = ask(&fixture, "a").await.unwrap_err().1.unwrap();
     fixture.clock.advance(Duration::from_secs(15 * 60 + 1));
@@ -154,7 +154,7 @@ async fn a_question_expires() {
 }
 
 #[tokio::test]
-async fn a_waiting_caller_goes_on_when_the_owner_agrees() {
+async fn a_waiting_call_continues_when_approved() {
     let fixture = Fixture::new().await;
     let mut request = CallRequest::new(
         "test::launch",
@@ -162,10 +162,10 @@ async fn a_waiting_caller_goes_on_when_the_owner_agrees() {
         Arc::new(testing::client("laptop", &["*"])),
     );
     request.approval_wait = Duration::from_secs(30);
-    let desk = fixture.path.approvals();
+    let requests = fixture.path.approvals();
     let owner = async {
         let id = loop {
-            match desk
+            match requests
                 .list(Some(ApprovalState::Pending))
                 .await
                 .unwrap()
@@ -175,14 +175,15 @@ async fn a_waiting_caller_goes_on_when_the_owner_agrees() {
                 None => tokio::task::yield_now().await,
             }
         };
-        desk.decide(
-            id,
-            ApprovalDecision::Approve(ApprovalScope::Once),
-            None,
-            "owner",
-        )
-        .await
-        .unwrap();
+        requests
+            .decide(
+                id,
+                ApprovalDecision::Approve(ApprovalScope::Once),
+                None,
+                "owner",
+            )
+            .await
+            .unwrap();
     };
     let (outcome, ()) = tokio::join!(fixture.path.invoke(request), owner);
     outcome.unwrap();
@@ -190,7 +191,7 @@ async fn a_waiting_caller_goes_on_when_the_owner_agrees() {
 }
 
 #[tokio::test]
-async fn a_stopping_gateway_parks_the_question_and_lets_the_caller_go() {
+async fn a_stopping_gateway_keeps_the_request_and_ends_the_call() {
     let fixture = Fixture::new().await;
     let laptop = testing::client("laptop", &["*"]);
     let mut request = CallRequest::new(
@@ -249,8 +250,8 @@ fn in_session(session: &str) -> CallRequest {
 /// The questions that wait, once there are so many.
 async fn waiting(fixture: &Fixture, count: usize) -> Vec<ApprovalRecord> {
     loop {
-        let desk = fixture.path.approvals();
-        let open = desk.list(Some(ApprovalState::Pending)).await.unwrap();
+        let requests = fixture.path.approvals();
+        let open = requests.list(Some(ApprovalState::Pending)).await.unwrap();
         if open.len() == count {
             return open;
         }
@@ -259,9 +260,9 @@ async fn waiting(fixture: &Fixture, count: usize) -> Vec<ApprovalRecord> {
 }
 
 #[tokio::test]
-async fn two_conversations_ask_for_themselves_and_a_yes_is_for_one_of_them() {
+async fn two_conversations_have_separate_requests_and_approvals() {
     let fixture = Fixture::new().await;
-    let desk = fixture.path.approvals();
+    let requests = fixture.path.approvals();
     let path = &fixture.path;
     let first = path.invoke(in_session("agent:main:a"));
     let second = path.invoke(in_session("agent:main:b"));
@@ -272,17 +273,19 @@ async fn two_conversations_ask_for_themselves_and_a_yes_is_for_one_of_them() {
             found.expect("its question").id
         };
         let (a, b) = (of("agent:main:a"), of("agent:main:b"));
-        desk.decide(b, ApprovalDecision::Deny, None, "owner")
+        requests
+            .decide(b, ApprovalDecision::Deny, None, "owner")
             .await
             .unwrap();
-        desk.decide(
-            a,
-            ApprovalDecision::Approve(ApprovalScope::Once),
-            None,
-            "owner",
-        )
-        .await
-        .unwrap();
+        requests
+            .decide(
+                a,
+                ApprovalDecision::Approve(ApprovalScope::Once),
+                None,
+                "owner",
+            )
+            .await
+            .unwrap();
     };
     let (first, second, ()) = tokio::join!(first, second, owner);
     first.unwrap();
@@ -297,16 +300,16 @@ async fn two_conversations_ask_for_themselves_and_a_yes_is_for_one_of_them() {
 }
 
 #[tokio::test]
-async fn who_is_stopped_takes_the_question_back_for_good() {
+async fn a_stopped_turn_withdraws_its_request() {
     let fixture = Fixture::new().await;
-    let desk = fixture.path.approvals();
+    let requests = fixture.path.approvals();
     let asking = fixture.path.invoke(in_session("agent:main:a"));
     let id = tokio::select! {
         _ = asking => unreachable!("it waits"),
         open = waiting(&fixture, 1) => open[0].id,
     };
     waiting(&fixture, 0).await; // dropping the call stopped it
-    let late = desk
+    let late = requests
         .decide(
             id,
             ApprovalDecision::Approve(ApprovalScope::Once),
@@ -318,7 +321,7 @@ async fn who_is_stopped_takes_the_question_back_for_good() {
         matches!(&late, Err(StoreError::Settled { state, .. }) if state == "withdrawn"),
         "{late:?}"
     );
-    let withdrawn = desk.list(Some(ApprovalState::Withdrawn)).await.unwrap();
+    let withdrawn = requests.list(Some(ApprovalState::Withdrawn)).await.unwrap();
     assert_eq!(withdrawn[0].id, id);
     let again = fixture.path.invoke(in_session("agent:main:a"));
     let other = tokio::select! {
@@ -330,7 +333,7 @@ async fn who_is_stopped_takes_the_question_back_for_good() {
 }
 
 #[tokio::test]
-async fn what_comes_back_later_finds_its_question() {
+async fn a_repeated_call_finds_its_request() {
     let fixture = Fixture::new().await;
     let mut outside = in_session("x");
     outside.lineage = Arc::default();
@@ -342,7 +345,7 @@ async fn what_comes_back_later_finds_its_question() {
         _ = fixture.path.invoke(in_session("agent:main:a")) => unreachable!("it waits"),
         open = async {
             let open = waiting(&fixture, 2).await;
-            fixture.path.park();
+            fixture.path.keep_requests_open();
             open
         } => open,
     };
@@ -397,13 +400,14 @@ fn id_of(error: &ToolError) -> ApprovalId {
 #[tokio::test]
 async fn an_approval_for_the_conversation_covers_calls_like_it_and_nothing_else() {
     let fixture = Fixture::new().await;
-    let desk = fixture.path.approvals();
+    let requests = fixture.path.approvals();
     let git = |rest: &str| json!({ "command": format!("git {rest}") });
     let first = launch(&fixture, git("status"), Taint::NONE)
         .await
         .unwrap_err();
     let scope = ApprovalDecision::Approve(ApprovalScope::Conversation);
-    desk.decide(id_of(&first), scope, None, "owner")
+    requests
+        .decide(id_of(&first), scope, None, "owner")
         .await
         .unwrap();
     for rest in ["status", "log", "pull"] {
@@ -425,7 +429,8 @@ async fn an_approval_for_the_conversation_covers_calls_like_it_and_nothing_else(
         "approved before it read the page"
     );
     assert_eq!(fixture.count(), 3);
-    desk.decide(id_of(&tainted), scope, None, "owner")
+    requests
+        .decide(id_of(&tainted), scope, None, "owner")
         .await
         .unwrap();
     launch(&fixture, git("push"), Taint::by("tool:web_fetch"))
@@ -444,9 +449,10 @@ async fn a_denial_carries_the_owners_message_to_the_model() {
     let asked = launch(&fixture, call.clone(), Taint::NONE)
         .await
         .unwrap_err();
-    let desk = fixture.path.approvals();
+    let requests = fixture.path.approvals();
     let message = Some("not on Fridays; run the tests instead");
-    desk.decide(id_of(&asked), ApprovalDecision::Deny, message, "owner")
+    requests
+        .decide(id_of(&asked), ApprovalDecision::Deny, message, "owner")
         .await
         .unwrap();
     let denied = launch(&fixture, call, Taint::NONE).await.unwrap_err();

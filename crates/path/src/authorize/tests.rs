@@ -37,7 +37,7 @@ fn decide(
 }
 
 #[test]
-fn what_is_part_of_the_answer_needs_no_approval_unless_a_rule_says_so() {
+fn a_reply_in_its_chat_needs_no_approval_unless_a_rule_says_so() {
     let main = AgentId::main();
     let guest = testing::client("guest", &["*"]).through(Principal::Agent(main.clone()));
     let spec = ToolSpec::new("x", "test").effects(Effects::SENDS.and(Effects::LEAVES));
@@ -76,7 +76,7 @@ fn check(
 }
 
 #[test]
-fn after_untrusted_text_even_the_owner_is_asked_unless_a_rule_says_otherwise() {
+fn after_untrusted_text_even_the_owner_needs_approval_unless_a_rule_allows() {
     let (owner, arguments) = (testing::owner(), json!({}));
     let tainted = Taint::by("tool:web_fetch");
     let open = rules(json!([{ "decision": "allow", "tools": ["x"] }]));
@@ -333,7 +333,7 @@ fn a_token_acts_only_for_the_agents_it_was_given() {
 }
 
 #[test]
-fn an_agents_own_rules_narrow_and_never_widen() {
+fn an_agents_own_rules_only_restrict() {
     let policy =
         |rules: Value| -> Policy { serde_json::from_value(json!({ "rules": rules })).unwrap() };
     let own_rules = |rules: Value| AgentRules {
@@ -453,7 +453,7 @@ fn an_agents_own_rules_narrow_and_never_widen() {
 }
 
 #[test]
-fn a_tool_of_one_session_is_there_in_its_turns_only_whatever_the_rules_allow() {
+fn a_tool_of_one_session_is_available_in_its_turns_only_whatever_the_rules_allow() {
     let (engine, main) = (rules(json!([{ "decision": "allow" }])), AgentId::main());
     let mut spec = ToolSpec::new("acp-notes__echo", "test").effects(Effects::READS);
     spec.audience.session = Some("agent:main:a".into());
@@ -528,7 +528,7 @@ fn without_rules_the_effects_decide() {
 }
 
 #[test]
-fn the_first_fitting_rule_decides() {
+fn the_first_matching_rule_decides() {
     let engine = rules(json!([
         { "decision": "allow", "tools": ["gsv__*"], "when": { "path": { "starts_with": "memory/" } } },
         { "decision": "ask", "tools": ["gsv__WriteFile"], "callers": ["client:*"] },
@@ -572,7 +572,7 @@ fn the_first_fitting_rule_decides() {
 }
 
 #[test]
-fn predicates_look_at_arguments_by_path() {
+fn predicates_match_arguments_by_path() {
     let engine = rules(json!([
         { "decision": "deny", "when": { "cmd.0": { "equals": "rm" }, "cwd": { "matches": "^/(etc|usr)(/|$)" } } },
     ]));

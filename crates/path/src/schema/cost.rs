@@ -92,6 +92,8 @@ impl<'a> Counter<'a> {
         work.add(beside);
         work.cost = work.cost.saturating_add(node.fixed);
         work.height += 1;
+        // Only targets of references are reached more than once; remembering the others would cost more than it
+        // saves.
         if node.shared {
             self.known.insert(key, work);
         }
@@ -113,7 +115,7 @@ impl<'a> Counter<'a> {
             for id in own.chain(&node.items).chain(&node.contains) {
                 work.add(self.of(*id, inner, depth + 1)?);
             }
-            self.left_over(node, inner, depth, &mut work)?;
+            self.unevaluated_part(node, inner, depth, &mut work)?;
         }
         Ok(work)
     }
@@ -137,14 +139,14 @@ impl<'a> Counter<'a> {
             if let Some(id) = node.names {
                 work.add(self.name(id, name, depth + 1)?);
             }
-            self.left_over(node, inner, depth, &mut work)?;
+            self.unevaluated_part(node, inner, depth, &mut work)?;
             work.cost = work.cost.saturating_add(1);
         }
         Ok(work)
     }
 
     /// What `unevaluated...` says of a part: checked to find out, and once more to tell.
-    fn left_over(
+    fn unevaluated_part(
         &mut self,
         node: &SchemaNode,
         inner: &'a Value,

@@ -37,6 +37,7 @@ pub(crate) struct Schema {
 impl Schema {
     /// Measures and compiles a schema; the error says what is wrong with it.
     pub(crate) fn compile(schema: &Value) -> Result<Self, String> {
+        // Before compiling, which recurses with the nesting and would exhaust the stack of a hostile schema.
         let shape = measure(schema)?;
         let patterns = PatternOptions::fancy_regex()
             .backtrack_limit(pattern::BACKTRACKS)
@@ -44,6 +45,7 @@ impl Schema {
             .dfa_size_limit(pattern::MAX_CACHE);
         let options = jsonschema::options()
             .with_pattern_options(patterns)
+            // A schema from outside must not make the gateway fetch its references.
             .offline();
         let validator = options.build(schema).map_err(|error| bounded(&error))?;
         Ok(Self { validator, shape })

@@ -37,6 +37,8 @@ impl Pattern {
             ));
         }
         let schema = json!({ "pattern": pattern });
+        // The regex crate does not report the size of a compiled pattern: the smallest limit it compiles under is
+        // an upper bound.
         if let Some(compiled) = SIZES.iter().find(|size| linear(&schema, **size)) {
             return Ok(Self {
                 compiled: *compiled,

@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
             patterns: HashMap::new(),
             compiled: 0,
         };
-        let old = speaks_draft_4(document);
+        let old = declares_draft_4(document);
         reader.index(document, true, old);
         if reader.resources.len() > MAX_RESOURCES + 1 {
             return Err(format!("has more than {MAX_RESOURCES} inner $id"));
@@ -226,6 +226,7 @@ impl<'a> Reader<'a> {
 
     /// The node of a subschema, which is read later.
     fn node(&mut self, value: &'a Value) -> Result<Id, String> {
+        // By address: the document is borrowed while it is read, so its values do not move.
         let address = std::ptr::from_ref(value).addr();
         if let Some(id) = self.known.get(&address) {
             return Ok(*id);
@@ -395,14 +396,14 @@ impl<'a> Reader<'a> {
 }
 
 /// Whether any part says that it is written in draft 4 or before.
-fn speaks_draft_4(value: &Value) -> bool {
+fn declares_draft_4(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {
-            let said = fields.get("$schema").and_then(Value::as_str);
-            let old = |said: &str| said.contains("draft-03") || said.contains("draft-04");
-            said.is_some_and(old) || fields.values().any(speaks_draft_4)
+            let uri = fields.get("$schema").and_then(Value::as_str);
+            let old = |uri: &str| uri.contains("draft-03") || uri.contains("draft-04");
+            uri.is_some_and(old) || fields.values().any(declares_draft_4)
         }
-        Value::Array(list) => list.iter().any(speaks_draft_4),
+        Value::Array(list) => list.iter().any(declares_draft_4),
         _ => false,
     }
 }

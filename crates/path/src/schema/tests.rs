@@ -400,7 +400,7 @@ fn patterns() -> Vec<Bomb> {
 }
 
 #[test]
-fn schemas_that_are_too_much_are_refused_and_their_like_are_not() {
+fn schemas_that_are_too_costly_are_refused_and_similar_ones_are_not() {
     let all = [combinators(), references(), sizes(), patterns()].concat();
     assert!(all.len() >= 34);
     for (name, bomb, says, control, fits, not) in &all {
@@ -428,7 +428,7 @@ fn pairs() -> Vec<Pair> {
     let both = json!({ "patternProperties": { "^a": { "$ref": "#" }, "a$": { "$ref": "#" } }, "type": "object" });
     let lists = json!({ "items": { "$ref": "#" }, "contains": { "$ref": "#" }, "minContains": 0, "type": "array" });
     let deep_list = |levels: usize| (0..levels).fold(json!([]), |inner, _| json!([inner]));
-    let left_over = json!({ "type": "object", "unevaluatedProperties": { "$ref": "#" } });
+    let unevaluated_part = json!({ "type": "object", "unevaluatedProperties": { "$ref": "#" } });
     let unique = json!({ "uniqueItems": true, "items": { "type": "integer" } });
     let large: Vec<u32> = (0..2_000_000).collect();
     let branches: Vec<Value> = (0..200)
@@ -485,7 +485,7 @@ fn pairs() -> Vec<Pair> {
         ),
         (
             "unevaluatedProperties of itself",
-            left_over,
+            unevaluated_part,
             deep(40, "a"),
             too_long,
             deep(6, "a"),
@@ -543,7 +543,7 @@ fn pairs() -> Vec<Pair> {
 }
 
 #[test]
-fn values_that_are_too_much_for_their_schema_are_refused_and_their_like_are_not() {
+fn values_that_are_too_costly_are_refused_and_similar_ones_are_not() {
     for (name, schema, bomb, says, fits, not) in &pairs() {
         works(name, schema, fits, not);
         let schema = Schema::compile(schema).expect("it works");
@@ -600,7 +600,7 @@ fn the_deepest_check_that_is_allowed_fits_a_small_stack() {
 }
 
 #[test]
-fn an_error_is_quoted_only_so_far() {
+fn a_quoted_error_is_bounded() {
     let schema = Schema::compile(&json!({ "propertyNames": { "maxLength": 3 } })).unwrap();
     let value = json!({ "ä".repeat(10_000): 1 });
     let error = schema

@@ -1,4 +1,4 @@
-//! The bytes of an artifact on their way to the disk.
+//! Writes the bytes of an artifact.
 
 use std::sync::Arc;
 
@@ -18,37 +18,37 @@ use crate::hex;
 
 /// S3 wants parts of at least 5 MiB.
 pub(super) const PART: usize = 8 * 1024 * 1024;
-/// What is larger takes one of few places while it is written, since parts are held in memory.
+/// Larger artifacts need one of a few permits while they are written, because their parts are held in memory.
 const SMALL: u64 = 1024 * 1024;
-/// How many places there are.
-pub(super) const PLACES: usize = 16;
-/// Where the bytes lie.
+/// Number of permits.
+pub(super) const MAX_LARGE_WRITES: usize = 16;
+/// Their folder among the blobs.
 pub(crate) const FOLDER: &str = "artifacts";
 
-/// Bytes without a record. Dropped without [`Written::keep`], they go again.
-pub(super) struct Written {
+/// Bytes without a record. Removed when dropped without [`PendingBytes::keep`].
+pub(super) struct PendingBytes {
     blobs: Blobs,
-    places: Arc<Semaphore>,
+    large_writes: Arc<Semaphore>,
     id: ArtifactId,
     kept: bool,
 }
 
-impl Written {
-    pub(super) fn begin(blobs: &Blobs, places: &Arc<Semaphore>, id: ArtifactId) -> Self {
+impl PendingBytes {
+    pub(super) fn begin(blobs: &Blobs, large_writes: &Arc<Semaphore>, id: ArtifactId) -> Self {
         Self {
             blobs: blobs.clone(),
-            places: places.clone(),
+            large_writes: large_writes.clone(),
             id,
             kept: false,
         }
     }
 
-    /// A record names them now.
+    /// Keeps them: a record names them now.
     pub(super) fn keep(mut self) {
         self.kept = true;
     }
 
-    /// Writes what `content` gives in parts; its number of bytes and its hash.
+    /// Writes a stream in parts; returns its size and hash.
     pub(super) async fn fill(
         &self,
         content: impl Stream<Item = Result<Bytes, StoreError>> + Send,
@@ -56,22 +56,25 @@ impl Written {
         used: ArtifactUsage,
     ) -> Result<(u64, String), StoreError> {
         let mut content = std::pin::pin!(content);
-        let (place, left) = (location(self.id), used.left(&new.room));
-        if let Some(full) = used.refusal(0, new.agent.as_str(), &new.room) {
+        let (place, left) = (location(self.id), used.remaining(&new.quota));
+        if let Some(full) = used.refusal(0, new.agent.as_str(), &new.quota) {
             return Err(full); // before a byte of it is taken
         }
         let (mut part, mut size, mut hash) = (BytesMut::new(), 0_u64, Sha256::new());
-        let (mut upload, mut place_taken): (Option<Box<dyn MultipartUpload>>, _) = (None, None);
+        let (mut upload, mut permit): (Option<Box<dyn MultipartUpload>>, _) = (None, None);
         let outcome = async {
             while let Some(bytes) = content.try_next().await? {
                 size += bytes.len() as u64;
                 if size > left {
-                    let full = used.refusal(size, new.agent.as_str(), &new.room);
+                    let full = used.refusal(size, new.agent.as_str(), &new.quota);
                     return Err(full.unwrap_or(StoreError::Full));
                 }
-                if size > SMALL && place_taken.is_none() {
-                    place_taken = self.places.acquire().await.ok();
+                // Taken only now: most artifacts are small and never wait for the few permits.
+                if size > SMALL && permit.is_none() {
+                    permit = self.large_writes.acquire().await.ok();
                 }
+                // Hashed while streaming: reading the bytes again for the hash would double the I/O of a large
+                // artifact.
                 hash.update(&bytes);
                 part.extend_from_slice(&bytes);
                 while part.len() >= PART {
@@ -86,6 +89,7 @@ impl Written {
             let rest = part.split().freeze();
             match &mut upload {
                 None => {
+                    // A fresh id cannot exist; if it does, something is wrong and nothing may be overwritten.
                     let create = PutMode::Create.into();
                     self.blobs.put_opts(&place, rest.into(), create).await?;
                 }
@@ -100,22 +104,24 @@ impl Written {
         }
         .await;
         if let (Err(_), Some(upload)) = (&outcome, &mut upload) {
+            // Its own failure is not reported: the first error says what went wrong, and the next start removes
+            // leftovers.
             let _ = upload.abort().await;
         }
         outcome.map(|()| (size, hex::encode(&hash.finalize())))
     }
 }
 
-impl Drop for Written {
+impl Drop for PendingBytes {
     fn drop(&mut self) {
         if self.kept {
             return;
         }
         let (blobs, id) = (self.blobs.clone(), self.id);
-        // Whoever waited may be gone, so this does not wait for them.
+        // In a task of its own: drop cannot wait, and the caller may have been cancelled.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                if let Err(error) = forget(&blobs, id).await {
+                if let Err(error) = delete(&blobs, id).await {
                     tracing::warn!(event = "artifact_cleanup_failed", %error, "failed to remove the bytes of an artifact that was not stored; the next start removes them");
                 }
             });
@@ -123,7 +129,7 @@ impl Drop for Written {
     }
 }
 
-pub(super) async fn forget(blobs: &Blobs, id: ArtifactId) -> Result<(), StoreError> {
+pub(super) async fn delete(blobs: &Blobs, id: ArtifactId) -> Result<(), StoreError> {
     match blobs.delete(&location(id)).await {
         Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
         Err(error) => Err(error.into()),
@@ -135,7 +141,7 @@ pub(super) fn location(id: ArtifactId) -> Path {
 }
 
 /// When an id was made: the first 48 bits of a UUIDv7 are milliseconds.
-pub(super) fn made(id: ArtifactId) -> Timestamp {
+pub(super) fn created(id: ArtifactId) -> Timestamp {
     let millis = id.0.as_u128() >> 80;
     Timestamp(i64::try_from(millis).unwrap_or(i64::MAX))
 }

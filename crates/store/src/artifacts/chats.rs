@@ -9,11 +9,11 @@ use crate::artifact_record::{ArtifactRecord, ChatRecord};
 use crate::error::StoreError;
 use crate::sql::{Statement, Tx};
 
-/// How long an empty chat is remembered.
+/// How long an empty chat is retained: its id may still be in a client that will store into it.
 const EMPTY_FOR: Duration = Duration::from_secs(90 * 86_400);
 
 impl Artifacts {
-    /// What is known of a chat.
+    /// One chat.
     pub async fn chat(&self, id: ChatId) -> Result<Option<ChatRecord>, StoreError> {
         let select = Statement::new("SELECT id, agent, maker, caller, created FROM chat")
             .then_with(" WHERE id = ", id.to_string());
@@ -29,7 +29,7 @@ impl Artifacts {
         }))
     }
 
-    /// Forgets chats that have been empty for long.
+    /// Deletes chats without artifacts that are older than [`EMPTY_FOR`].
     pub(super) async fn sweep_chats(&self, now: Timestamp) -> Result<(), StoreError> {
         let millis = i64::try_from(EMPTY_FOR.as_millis()).unwrap_or(i64::MAX);
         let delete = Statement::new("DELETE FROM chat")

@@ -17,7 +17,7 @@ fn new(name: &str, expires: Option<i64>) -> NewArtifact {
         call: ids().next(),
         caller: "client:laptop".to_owned(),
         bucket: Bucket::Results,
-        room: ArtifactQuota::ENDLESS,
+        quota: ArtifactQuota::UNLIMITED,
         expires: expires.map(Timestamp),
     }
 }
@@ -93,7 +93,7 @@ async fn an_artifact_survives_reopening_with_its_hash() {
 }
 
 #[tokio::test]
-async fn a_large_stream_is_kept_whole() {
+async fn a_large_stream_is_stored_completely() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
     let chunk = |n: u8| Ok(Bytes::from(vec![n; 1_000_003]));
@@ -125,7 +125,7 @@ async fn a_stream_that_breaks_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn sweeping_removes_what_is_too_old_and_nothing_else() {
+async fn sweeping_removes_expired_artifacts_and_nothing_else() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
     let put = async |name: &str, expires| {
@@ -155,7 +155,7 @@ async fn sweeping_removes_what_is_too_old_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn equal_bytes_are_kept_once_and_go_with_the_last() {
+async fn equal_bytes_are_stored_once_and_removed_with_the_last_record() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
     let put = |name: &'static str| {
@@ -183,19 +183,19 @@ async fn equal_bytes_are_kept_once_and_go_with_the_last() {
 }
 
 #[tokio::test]
-async fn what_there_is_no_room_for_leaves_nothing_behind() {
+async fn an_artifact_over_quota_leaves_nothing_behind() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
     let room = ArtifactQuota {
         one: 10,
         agent: 15,
         all: 18,
-        ..ArtifactQuota::ENDLESS
+        ..ArtifactQuota::UNLIMITED
     };
     let put = async |agent: &str, text: &'static str| {
         let new = NewArtifact {
             agent: agent.parse().unwrap(),
-            room,
+            quota,
             bucket: Bucket::New(AgentId::main()),
             ..new("a.txt", None)
         };
@@ -223,14 +223,14 @@ async fn what_there_is_no_room_for_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn an_agent_and_a_caller_keep_so_many_artifacts_and_bytes() {
+async fn artifacts_of_agents_and_callers_are_limited() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
     let put = async |agent: &str, caller: &str, room: ArtifactQuota, text: &'static str| {
         let new = NewArtifact {
             agent: agent.parse().unwrap(),
             caller: caller.to_owned(),
-            room,
+            quota,
             ..new("a.txt", None)
         };
         artifacts
@@ -243,7 +243,7 @@ async fn an_agent_and_a_caller_keep_so_many_artifacts_and_bytes() {
     };
     let two = ArtifactQuota {
         agent_files: 2,
-        ..ArtifactQuota::ENDLESS
+        ..ArtifactQuota::UNLIMITED
     };
     let first = put("main", "a", two, "").await.unwrap();
     put("main", "b", two, "1").await.unwrap();
@@ -252,7 +252,7 @@ async fn an_agent_and_a_caller_keep_so_many_artifacts_and_bytes() {
     put("other", "c", two, "2").await.unwrap();
     let one = ArtifactQuota {
         caller_files: 1,
-        ..ArtifactQuota::ENDLESS
+        ..ArtifactQuota::UNLIMITED
     };
     refused(
         put("main", "a", one, "3").await,
@@ -261,7 +261,7 @@ async fn an_agent_and_a_caller_keep_so_many_artifacts_and_bytes() {
     put("main", "d", one, "4").await.unwrap();
     let ten = ArtifactQuota {
         caller: 10,
-        ..ArtifactQuota::ENDLESS
+        ..ArtifactQuota::UNLIMITED
     };
     put("main", "e", ten, "01234567").await.unwrap();
     let full = put("other", "e", ten, "012").await;
@@ -327,20 +327,20 @@ async fn counts_agree_with_the_records_whatever_was_added_and_removed() {
 }
 
 #[tokio::test]
-async fn many_at_once_do_not_fill_more_than_the_room() {
+async fn concurrent_uploads_do_not_exceed_the_quota() {
     let home = TestHome::new();
     let artifacts = home.open().await.artifacts().clone();
     let room = ArtifactQuota {
         one: 100,
         agent: 50,
         all: 100,
-        ..ArtifactQuota::ENDLESS
+        ..ArtifactQuota::UNLIMITED
     };
     let puts: Vec<_> = (0..20)
         .map(|n| {
             let artifacts = artifacts.clone();
             let new = NewArtifact {
-                room,
+                quota,
                 ..new("a", None)
             };
             tokio::spawn(async move {
@@ -411,7 +411,7 @@ async fn a_chat_is_made_with_its_first_artifact_and_found_again() {
 }
 
 #[tokio::test]
-async fn what_a_crash_left_is_removed_and_nothing_else() {
+async fn leftovers_of_a_crash_are_removed_and_nothing_else() {
     let home = TestHome::new();
     let store = home.open().await;
     let artifacts = store.artifacts().clone();

@@ -1,21 +1,21 @@
-//! What agents and callers keep as artifacts, counted in the transaction that changes it: asking costs
-//! the same however many there are, and a crash cannot make the counts wrong.
+//! Number and size of artifacts by agent and caller, counted in the transaction that changes them: a check costs the same
+//! however many there are, and a crash cannot make the counts wrong.
 
 use std::collections::BTreeMap;
 
 use super::Artifacts;
 use crate::artifact_record::{ArtifactQuota, ArtifactRecord};
 use crate::error::StoreError;
-use crate::quota::readable;
+use crate::quota::human_size;
 use crate::sql::{Row, Statement, Tx};
 
-/// Whose artifacts a row of `artifact_usage` counts. The name is empty for all of them.
+/// Scopes of `artifact_usage`. The name is empty for all artifacts.
 const AGENT: &str = "agent";
 const CALLER: &str = "caller";
 const ALL: &str = "all";
 
 impl Artifacts {
-    /// How much is kept now, by an agent, by a caller and in all.
+    /// Current usage of an agent, a caller and in total.
     pub(super) async fn used(
         &self,
         agent: &str,
@@ -48,8 +48,9 @@ pub(super) async fn added(
     Ok(())
 }
 
-/// Counts those that are gone, given as their rows.
+/// Uncounts deleted artifacts, given as their rows.
 pub(super) async fn removed(tx: &mut Tx, rows: &[Row]) -> Result<(), StoreError> {
+    // Summed first: a sweep removes hundreds of artifacts of few agents, and each change is a statement.
     let mut gone: BTreeMap<(&str, String), (i64, i64)> = BTreeMap::new();
     for row in rows {
         let size = row.int("size")?;
@@ -65,7 +66,7 @@ pub(super) async fn removed(tx: &mut Tx, rows: &[Row]) -> Result<(), StoreError>
     for ((scope, name), (files, bytes)) in gone {
         change(tx, scope, &name, -files, -bytes).await?;
     }
-    // Callers come and go: nothing is remembered of those that keep nothing.
+    // Callers come and go: rows that count nothing are removed, so that the table stays small.
     let empty = Statement::new("DELETE FROM artifact_usage WHERE files <= 0");
     tx.run(empty).await.map(drop)
 }
@@ -93,7 +94,7 @@ struct ArtifactTotals {
     bytes: u64,
 }
 
-/// How much is kept.
+/// Current usage.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ArtifactUsage {
     agent: ArtifactTotals,
@@ -119,8 +120,9 @@ impl ArtifactUsage {
         Ok(used)
     }
 
-    /// How many bytes one more may have.
-    pub(super) fn left(&self, room: &ArtifactQuota) -> u64 {
+    /// Maximum size of one more artifact.
+    pub(super) fn remaining(&self, room: &ArtifactQuota) -> u64 {
+        // Files are checked apart from bytes: many empty artifacts would otherwise fill the database.
         if self.agent.files >= room.agent_files || self.caller.files >= room.caller_files {
             return 0;
         }
@@ -135,7 +137,7 @@ impl ArtifactUsage {
         .unwrap_or(0)
     }
 
-    /// Whether there is room for `record`, after others may have come in between.
+    /// Checks whether there is room for `record`.
     pub(super) fn admit(
         &self,
         record: &ArtifactRecord,
@@ -148,7 +150,7 @@ impl ArtifactUsage {
         }
     }
 
-    /// Why an artifact of so many bytes is not kept; none where it is.
+    /// Why an artifact of `size` bytes is refused, if it is.
     pub(super) fn refusal(
         &self,
         size: u64,
@@ -190,8 +192,8 @@ impl ArtifactUsage {
         } else if over(self.caller, room.caller) {
             format!(
                 "this caller's artifacts have {} of {} (limits.artifact_caller_bytes); remove some first, or ask the owner to raise the limit",
-                readable(self.caller.bytes),
-                readable(room.caller)
+                human_size(self.caller.bytes),
+                human_size(room.caller)
             )
         } else {
             return None;

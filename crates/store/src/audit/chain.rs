@@ -1,7 +1,7 @@
-//! How one entry is tied to all before it.
+//! Links each entry to all before it.
 //!
-//! The hash is taken over the columns as they are stored, so that verifying reads
-//! nothing into them: a column of nonsense is a wrong hash, not a parse error.
+//! The hash covers the columns as they are stored, so that verification does not have to parse them: an invalid value is
+//! a wrong hash, not a parse error.
 
 use manyhands_core::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -16,7 +16,7 @@ use crate::sql::{Param, Row};
 /// The hash of an entry and all before it.
 pub(super) type ChainHash = [u8; 32];
 
-/// What the first entry is tied to.
+/// The hash before the first entry.
 pub(super) const GENESIS: ChainHash = [0; 32];
 
 const DOMAIN: &[u8] = b"manyhands audit entry v1\0";
@@ -42,6 +42,7 @@ pub(super) struct StoredEntry {
     texts: [String; 9],
 }
 
+// The hash covers the texts in this order: changing it breaks every existing chain.
 const TEXTS: [&str; 9] = [
     "kind",
     "caller",
@@ -62,14 +63,14 @@ impl StoredEntry {
             call: entry.call.map(|call| call.to_string()),
             duration_us: entry.duration_us.map(u64::cast_signed),
             texts: [
-                entry.kind.word().to_owned(),
+                entry.kind.as_str().to_owned(),
                 entry.caller.clone(),
                 entry.agent.clone(),
                 entry.tool.clone(),
                 effects_text(entry.effects),
                 entry.arguments_digest.clone(),
                 entry.summary.clone(),
-                entry.status.word().to_owned(),
+                entry.status.as_str().to_owned(),
                 entry.code.clone(),
             ],
         }
@@ -91,11 +92,12 @@ impl StoredEntry {
         Ok((stored, row.text("hash")?))
     }
 
-    /// The hash that ties this entry to `previous`.
+    /// The hash that links this entry to `previous`.
     pub(super) fn link(&self, previous: &ChainHash) -> ChainHash {
         let mut hash = Sha256::new();
         hash.update(DOMAIN);
         hash.update(previous);
+        // Numbers have a fixed width and need no length before them, unlike the texts below.
         hash.update(self.seq.to_le_bytes());
         hash.update(self.at.to_le_bytes());
         let duration = self.duration_us.map(i64::to_le_bytes);
@@ -138,7 +140,7 @@ impl StoredEntry {
         ]
     }
 
-    /// The typed record; damage when a column holds a word nobody writes.
+    /// The typed record; an error if a column has an invalid value.
     pub(super) fn record(self, hash: String) -> Result<AuditRecord, StoreError> {
         let seq = self.seq;
         let damaged = || {
@@ -157,8 +159,8 @@ impl StoredEntry {
             status,
             code,
         ] = self.texts;
-        let kind = AuditKind::ALL.into_iter().find(|k| k.word() == kind);
-        let status = AuditStatus::ALL.into_iter().find(|s| s.word() == status);
+        let kind = AuditKind::ALL.into_iter().find(|k| k.as_str() == kind);
+        let status = AuditStatus::ALL.into_iter().find(|s| s.as_str() == status);
         let call = self.call.map(|call| call.parse().map_err(|_| damaged()));
         let entry = AuditEntry {
             at: Timestamp(self.at),
@@ -191,17 +193,19 @@ impl StoredEntry {
         i64::try_from(bytes).unwrap_or(i64::MAX) + 400
     }
 
-    /// What an entry that announces a removal says; `None` for all others.
+    /// The announcement in an entry that announces a removal; `None` for all others.
     pub(super) fn announced(&self) -> Option<Announcement> {
         let [kind, _, _, tool, _, _, summary, _, code] = &self.texts;
-        let announces = kind == AuditKind::Event.word() && tool == AUDIT && code == PRUNED;
+        // Kind, tool and code together: callers choose names of unknown tools, and none of them must pass for a
+        // removal.
+        let announces = kind == AuditKind::Event.as_str() && tool == AUDIT && code == PRUNED;
         announces.then(|| serde_json::from_str(summary).ok())?
     }
 
-    /// What an entry that reports damage says; `None` for all others.
+    /// The report in an entry that reports damage; `None` for all others.
     pub(super) fn damage(&self) -> Option<&str> {
         let [kind, _, _, tool, _, _, summary, _, code] = &self.texts;
-        let is_damage = kind == AuditKind::Event.word() && tool == AUDIT && code == DAMAGED;
+        let is_damage = kind == AuditKind::Event.as_str() && tool == AUDIT && code == DAMAGED;
         is_damage.then_some(summary.as_str())
     }
 }
@@ -221,7 +225,7 @@ pub(super) fn damage_entry(what: String, at: Timestamp) -> AuditEntry {
     .bounded()
 }
 
-/// Length before content, so that no two rows spell the same bytes; NULL is no length.
+/// The length comes before the content, so that no two rows have the same bytes; NULL has no length.
 fn field(hash: &mut Sha256, content: Option<&[u8]>) {
     match content {
         None => hash.update([0]),
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_comes_back_from_its_columns() {
+    fn a_record_round_trips_through_its_columns() {
         let base = entry();
         let record = StoredEntry::new(3, &base).record("h".to_owned()).unwrap();
         assert_eq!((record.seq, record.entry), (3, base));

@@ -22,7 +22,7 @@ const SELECT: &str = "SELECT seq, hash, entry, mac FROM audit_checkpoint WHERE i
 pub(super) const AUDIT: &str = "audit";
 pub(super) const PRUNED: &str = "audit_pruned";
 
-/// The end of what was removed, believed only once its signature was checked.
+/// The last removed entry; trusted only after its signature was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Checkpoint {
     /// The last entry that is gone.
@@ -84,13 +84,14 @@ impl Checkpoint {
 
     /// Whether `entry` announces what this seals.
     pub(super) fn is_announced_by(&self, entry: &StoredEntry) -> bool {
-        let said = entry.announced();
-        said.is_some_and(|said| said.through == self.seq && said.hash == self.hash)
+        let announcement = entry.announced();
+        announcement.is_some_and(|one| one.through == self.seq && one.hash == self.hash)
     }
 }
 
 fn mac(key: &HeadKey, seq: i64, hash: &str, entry: i64) -> hmac::Hmac<sha2::Sha256> {
     let mut mac = keyed(&key.0);
+    // Another domain than the head's, so that neither signature can be passed off as the other.
     mac.update(b"manyhands audit checkpoint v1\0");
     mac.update(&seq.to_le_bytes());
     mac.update(&entry.to_le_bytes());

@@ -1,4 +1,4 @@
-//! How many calls ended, and how long they took.
+//! Numbers and durations of calls.
 
 use manyhands_core::Timestamp;
 
@@ -6,31 +6,32 @@ use super::Audit;
 use crate::error::StoreError;
 use crate::sql::Statement;
 
-/// How the calls of a tool went, or of all tools, in a span of time.
+/// Numbers and durations of calls in a period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallCounts {
     /// The tool; empty for all of them together.
     pub tool: String,
-    /// How many ended.
+    /// Number of ended calls.
     pub calls: u64,
-    /// How many of them with an error.
+    /// How many of them failed.
     pub errors: u64,
-    /// Half of them took no longer, in microseconds.
+    /// Median duration in microseconds.
     pub p50_us: Option<u64>,
-    /// Nineteen of twenty took no longer.
+    /// 95th percentile of durations, in microseconds.
     pub p95_us: Option<u64>,
 }
 
-/// What calls are counted by.
+/// How calls are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountBy {
-    /// Each tool for itself.
+    /// By tool.
     Tool,
     /// All tools together.
     All,
 }
 
-const HEAD: &str = "SELECT tool, MAX(calls) AS calls, SUM(failed) AS errors,
+// Nearest-rank percentiles, computed by the database: the alternative is to load every duration and sort it here.
+const PERCENTILES: &str = "SELECT tool, MAX(calls) AS calls, SUM(failed) AS errors,
         MIN(CASE WHEN place * 2 >= calls THEN duration_us END) AS p50,
         MIN(CASE WHEN place * 20 >= calls * 19 THEN duration_us END) AS p95
     FROM (SELECT tool, duration_us, CASE WHEN status = 'error' THEN 1 ELSE 0 END AS failed,
@@ -40,8 +41,8 @@ const HEAD: &str = "SELECT tool, MAX(calls) AS calls, SUM(failed) AS errors,
 const LATEST: &str = ", status, duration_us FROM audit WHERE kind = 'finished'";
 
 impl Audit {
-    /// How the calls went that ended from `from` on and before `until`: the latest `most` of them, and
-    /// of those the `tools` that were called most.
+    /// Counts calls that ended from `from` until before `until`: the latest `most` of them, and of those the `tools` called
+    /// most.
     pub async fn counts(
         &self,
         by: CountBy,
@@ -50,7 +51,7 @@ impl Audit {
         most: u32,
         tools: u32,
     ) -> Result<Vec<CallCounts>, StoreError> {
-        let select = Statement::new(HEAD)
+        let select = Statement::new(PERCENTILES)
             .then(match by {
                 CountBy::Tool => "tool",
                 CountBy::All => "'' AS tool",

@@ -1,4 +1,4 @@
-//! What the audit says of a call.
+//! Entries of the audit.
 
 use manyhands_core::{CallId, Effects, Timestamp};
 use schemars::JsonSchema;
@@ -15,19 +15,19 @@ const MAX_TEXT: usize = 512;
 pub enum AuditKind {
     /// A call is about to run.
     Started,
-    /// A call has ended, well or not.
+    /// A call has ended, successfully or not.
     Finished,
-    /// A call was not let through.
+    /// A call was refused.
     Refused,
-    /// Something that is not a call, such as a token made or a start-up.
+    /// Something other than a call, such as a start or a new token.
     Event,
 }
 
 impl AuditKind {
     pub(super) const ALL: [Self; 4] = [Self::Started, Self::Finished, Self::Refused, Self::Event];
 
-    /// The word used in records and listings.
-    pub fn word(self) -> &'static str {
+    /// Its name in records and listings.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Started => "started",
             Self::Finished => "finished",
@@ -40,7 +40,7 @@ impl AuditKind {
 /// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum AuditStatus {
-    /// Not said: it has not ended, or is no call.
+    /// It has not ended, or is not a call.
     #[default]
     #[serde(rename = "")]
     None,
@@ -55,8 +55,8 @@ pub enum AuditStatus {
 impl AuditStatus {
     pub(super) const ALL: [Self; 3] = [Self::None, Self::Ok, Self::Error];
 
-    /// The word used in records and listings.
-    pub fn word(self) -> &'static str {
+    /// Its name in records and listings.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "",
             Self::Ok => "ok",
@@ -65,7 +65,7 @@ impl AuditStatus {
     }
 }
 
-/// One entry, as whoever saw it happen tells it.
+/// A new entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AuditEntryBody")]
@@ -74,30 +74,30 @@ pub struct AuditEntry {
     pub at: Timestamp,
     /// What happened.
     pub kind: AuditKind,
-    /// Which call.
+    /// The call.
     pub call: Option<CallId>,
-    /// Who asked: the caller's key.
+    /// The caller's key.
     pub caller: String,
-    /// On whose behalf.
+    /// The agent.
     pub agent: String,
-    /// Which tool.
+    /// The tool.
     pub tool: String,
-    /// What the tool does to the world.
+    /// Effects of the call.
     pub effects: Effects,
     /// Hex SHA-256 of the canonical arguments.
     pub arguments_digest: String,
     /// A short text, already redacted; cut at 2 KiB.
     pub summary: String,
-    /// How it ended.
+    /// Its status.
     pub status: AuditStatus,
     /// The stable code of an error.
     pub code: String,
-    /// How long it took, in microseconds.
+    /// Duration in microseconds.
     pub duration_us: Option<u64>,
 }
 
 impl AuditEntry {
-    /// An entry of that kind about nothing in particular; fill in the rest.
+    /// An entry of this kind; the caller fills in the rest.
     pub fn new(kind: AuditKind, at: Timestamp) -> Self {
         Self {
             at,
@@ -115,10 +115,10 @@ impl AuditEntry {
         }
     }
 
-    /// Within bounds, and without what PostgreSQL cannot store: callers may put what
-    /// strangers sent (an unknown tool's name) into an entry.
+    /// Truncates its texts and removes what PostgreSQL cannot store: an entry may contain what strangers sent, such as the
+    /// name of an unknown tool.
     pub(super) fn bounded(mut self) -> Self {
-        tidy(&mut self.summary, MAX_SUMMARY);
+        sanitize(&mut self.summary, MAX_SUMMARY);
         for text in [
             &mut self.caller,
             &mut self.agent,
@@ -126,14 +126,14 @@ impl AuditEntry {
             &mut self.arguments_digest,
             &mut self.code,
         ] {
-            tidy(text, MAX_TEXT);
+            sanitize(text, MAX_TEXT);
         }
         self.duration_us = self.duration_us.map(|us| us.min(i64::MAX as u64));
         self
     }
 }
 
-fn tidy(text: &mut String, limit: usize) {
+fn sanitize(text: &mut String, limit: usize) {
     text.truncate(text.floor_char_boundary(limit));
     if text.contains('\0') {
         *text = text.replace('\0', " ");
@@ -145,12 +145,12 @@ fn tidy(text: &mut String, limit: usize) {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AuditEntry")]
 pub struct AuditRecord {
-    /// Its place, from 1 without gaps.
+    /// Its number, from 1 without gaps.
     pub seq: i64,
     /// What happened.
     #[serde(flatten)]
     pub entry: AuditEntry,
-    /// The hash that ties it to all before it, in hex.
+    /// The hash that links it to all before it, in hex.
     pub hash: String,
 }
 

@@ -20,7 +20,7 @@ use crate::home::{AUDIT_HEAD, replace_file};
 use crate::sql::{Row, Statement, Tx};
 use crate::vault::keyed;
 
-/// A head is a hundred-odd bytes; more is something else.
+/// Maximum size of the file; a head has about 150 bytes.
 const MAX_FILE: u64 = 4096;
 
 /// The key that signs heads.
@@ -104,6 +104,7 @@ impl HeadFile {
         let path = home.join(AUDIT_HEAD);
         let read = || {
             let mut bytes = Vec::new();
+            // Bounded, because somebody may have put anything in the place of the file.
             File::open(&path)?.take(MAX_FILE).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
@@ -123,7 +124,7 @@ impl HeadFile {
     }
 }
 
-/// Where the next entry goes, and what was found to be wrong with the end.
+/// The end of the chain, and what is wrong with it.
 pub(super) struct Tail {
     pub(super) seq: i64,
     pub(super) hash: ChainHash,
@@ -131,7 +132,7 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Looks at the last entry and the head, which must agree.
+    /// Reads the last entry and the head, which must agree.
     pub(super) async fn read(tx: &mut Tx, key: &HeadKey) -> Result<Self, StoreError> {
         let last = tx.one(Statement::new(
             "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1",
@@ -145,6 +146,7 @@ impl Tail {
         let readable = hex::decode(&stored);
         let damage = match &head {
             _ if readable.is_none() => Some(format!("the hash of entry {seq} is unreadable")),
+            // A new home has neither entries nor a head.
             None if seq == 0 => None,
             None => Some("the head of the audit was missing".to_owned()),
             Some(head) if !head.is_genuine(key) => {
@@ -172,6 +174,7 @@ impl Tail {
     ) -> Result<Option<String>, StoreError> {
         let file = match file {
             HeadFile::Head(file) => file,
+            // Nothing was written yet, so there is nothing that a missing file could hide.
             HeadFile::Missing if self.seq == 0 => return Ok(None),
             HeadFile::Missing => return Ok(Some("audit.head was missing".to_owned())),
             HeadFile::Damaged => {

@@ -7,8 +7,6 @@
 
 mod chain;
 mod checkpoint;
-#[cfg(test)]
-mod claims;
 mod counts;
 mod entry;
 mod head;
@@ -17,7 +15,9 @@ mod retention;
 #[cfg(test)]
 mod retention_tests;
 #[cfg(test)]
-mod tampering;
+mod tampering_tests;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod writer;
 
@@ -104,14 +104,16 @@ impl Audit {
         })
     }
 
-    /// Adds an entry. Waits when the writer is behind; nothing is ever dropped
-    /// unseen: while the disk refuses, `Soon` waits for the outcome like `OnDisk`.
+    /// Adds an entry. Waits while the queue is full; nothing is dropped silently: while the disk refuses, `Soon` waits for
+    /// the outcome like `OnDisk`.
     pub async fn record(
         &self,
         entry: AuditEntry,
         durability: Durability,
     ) -> Result<(), StoreError> {
         let entry = entry.bounded();
+        // While the disk refuses, entries that nobody waits for would pile up in memory unnoticed. Their callers
+        // wait too then, and are told.
         let troubled = self.state.failing.load(Ordering::Acquire);
         if durability == Durability::Soon && !troubled {
             let message = WriterMessage::Record { entry, done: None };
@@ -130,6 +132,7 @@ impl Audit {
             .send(message)
             .await
             .map_err(|_| StoreError::Closed)?;
+        // Ends the pause in which the writer collects entries: this caller waits for its entry.
         self.state.urgent.notify_one();
         outcome.await.map_err(|_| StoreError::Closed)?
     }
@@ -137,6 +140,7 @@ impl Audit {
     /// Writes all that is queued, and the head beside the database, and stops the writer.
     pub async fn close(&self) -> Result<(), StoreError> {
         let (done, outcome) = oneshot::channel();
+        // The writer is gone already, for example after another clone was closed.
         if self.queue.send(WriterMessage::Close(done)).await.is_err() {
             return Ok(());
         }
@@ -150,8 +154,7 @@ impl Audit {
     }
 }
 
-/// What the file beside the database gives away about the end of the chain. What the
-/// head row gives away, the writer finds by itself.
+/// Compares the head file with the end of the chain. The head row is checked by the writer.
 async fn inspect(sql: &Sql, key: &HeadKey, home: &Path) -> Result<Option<String>, StoreError> {
     // The file first: it may move on while we look, but never past the database.
     let file = HeadFile::read(home, key)?;
@@ -160,7 +163,7 @@ async fn inspect(sql: &Sql, key: &HeadKey, home: &Path) -> Result<Option<String>
     let found = tail.compare_with(&mut tx, key, &file).await?;
     tx.abandon().await;
     if tail.seq == 0 && matches!(file, HeadFile::Missing) {
-        // From here on, a missing file is a sign.
+        // From here on a missing file means that somebody removed it.
         Head::sign(key, 0, &GENESIS)
             .write_file(home)
             .map_err(|error| StoreError::io("writing audit.head", &error))?;

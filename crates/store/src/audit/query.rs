@@ -1,4 +1,4 @@
-//! Questions to the audit.
+//! Queries.
 
 use manyhands_core::{CallId, Pattern, Timestamp};
 
@@ -8,14 +8,14 @@ use super::entry::{AuditRecord, AuditStatus};
 use crate::error::StoreError;
 use crate::sql::Statement;
 
-/// How many rows are looked at between two answers of a pattern.
+/// Rows read at a time.
 const PAGE: i64 = 500;
 const DEFAULT_LIMIT: u32 = 100;
 
-/// Which entries; everything when empty.
+/// Selects entries; all if empty.
 #[derive(Debug, Clone, Default)]
 pub struct AuditFilter {
-    /// Only tools whose name fits.
+    /// Only tools whose name matches.
     pub tool: Option<Pattern>,
     /// Only this caller's.
     pub caller: Option<String>,
@@ -23,25 +23,28 @@ pub struct AuditFilter {
     pub agent: Option<String>,
     /// Only those of this call.
     pub call: Option<CallId>,
-    /// Only those that ended so.
+    /// Only those with this status.
     pub status: Option<AuditStatus>,
     /// Only those after this one.
     pub after_seq: Option<i64>,
     /// Only those before this one: the next page.
     pub before_seq: Option<i64>,
-    /// At most so many; 100 unless said.
+    /// Maximum number; default 100.
     pub limit: Option<u32>,
 }
 
 impl Audit {
-    /// Entries that fit, newest first.
+    /// Matching entries, newest first.
     pub async fn query(&self, filter: &AuditFilter) -> Result<Vec<AuditRecord>, StoreError> {
         let limit = filter.limit.unwrap_or(DEFAULT_LIMIT) as usize;
         let pattern = filter.tool.as_ref().map(ToString::to_string);
+        // A name without `*` is compared by the database, which has an index for it; patterns are matched below,
+        // page by page.
         let literal = pattern.as_deref().filter(|text| !text.contains('*'));
         let mut before = filter.before_seq.unwrap_or(i64::MAX);
         let mut found = Vec::new();
         while found.len() < limit {
+            // By number rather than by offset: entries are added meanwhile, and an offset would return some twice.
             let mut select = Statement::new(COLUMNS).then_with(" WHERE seq < ", before);
             if let Some(after) = filter.after_seq {
                 select = select.then_with(" AND seq > ", after);
@@ -89,13 +92,15 @@ impl Audit {
     /// Calls that started and never ended: a crash cut them off.
     pub async fn unfinished(&self) -> Result<Vec<AuditRecord>, StoreError> {
         let select =
+            // From the table of open calls: looking for starts without an end would read the whole audit at every
+            // start.
             Statement::new(COLUMNS).then(" WHERE seq IN (SELECT seq FROM audit_open) ORDER BY seq");
         let rows = self.sql.all(select).await?;
         let record = |row| StoredEntry::from_row(row).and_then(|(entry, hash)| entry.record(hash));
         rows.iter().map(record).collect()
     }
 
-    /// How many calls of `caller` ran to an end since `at`.
+    /// Number of calls of `caller` that ended since `at`.
     pub async fn count_since(&self, caller: &str, at: Timestamp) -> Result<u64, StoreError> {
         let count = Statement::new("SELECT COUNT(*) AS calls FROM audit WHERE kind = 'finished'")
             .then_with(" AND caller = ", caller)

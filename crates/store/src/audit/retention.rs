@@ -60,15 +60,18 @@ impl Audit {
         };
         if let Some(blobs) = &retention.archive {
             let packed = pack(lines).await?;
-            let said = &mut prune.announcement;
-            let place = format!("{FOLDER}/{}-{}.jsonl.gz", said.first, said.through);
-            said.archive_sha256 = Some(hex::encode(&Sha256::digest(&packed)));
+            let announcement = &mut prune.announcement;
+            let place = format!(
+                "{FOLDER}/{}-{}.jsonl.gz",
+                announcement.first, announcement.through
+            );
+            announcement.archive_sha256 = Some(hex::encode(&Sha256::digest(&packed)));
             // The archive is on disk before the entries are removed, so a crash can only leave both.
             // The next run writes the same file again under the same name.
             blobs
                 .put(&Path::from(place.as_str()), packed.into())
                 .await?;
-            said.archive = Some(place);
+            announcement.archive = Some(place);
         }
         let count = prune.announcement.count;
         let (done, outcome) = oneshot::channel();
@@ -132,6 +135,8 @@ impl Audit {
             for row in &rows {
                 let (entry, hash) = StoredEntry::from_row(row)?;
                 let old = retention.before.is_some_and(|before| entry.at() < before);
+                // Entries are in the order of their numbers, so the first one that is neither too old nor too much
+                // ends the prefix.
                 if !(old || excess > 0) || plan.count >= BATCH {
                     break 'pages;
                 }
@@ -249,6 +254,7 @@ fn damaged(seq: i64) -> StoreError {
 }
 
 async fn pack(lines: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    // Compressing a batch of thousands of entries would hold up a runtime worker.
     let packing = tokio::task::spawn_blocking(move || {
         let mut packed = GzEncoder::new(Vec::new(), Compression::default());
         packed.write_all(&lines)?;

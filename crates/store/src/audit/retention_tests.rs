@@ -145,7 +145,7 @@ async fn a_large_audit_shrinks_below_its_limit_and_a_forged_size_removes_nothing
 }
 
 #[tokio::test]
-async fn what_goes_is_archived_first_and_can_be_proven_from_the_archive() {
+async fn removed_entries_are_archived_first_and_can_be_verified() {
     let home = TestHome::new();
     let store = filled(&home, 1_010).await;
     let retention = Retention {
@@ -302,7 +302,7 @@ async fn verifying_while_entries_go_finds_nothing_wrong() {
 }
 
 #[tokio::test]
-async fn another_vaults_checkpoint_is_not_believed() {
+async fn another_vaults_checkpoint_is_not_trusted() {
     let (home, other) = (TestHome::new(), TestHome::new());
     let (store, forger) = (filled(&home, 1_100).await, filled(&other, 1_100).await);
     forger.audit().prune(&before(51)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Whether the audit still is what was written.
+//! Verifies that the audit is what was written.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,37 +16,37 @@ const BATCH: i64 = 1_000;
 /// Problems listed; more are only counted.
 const MAX_PROBLEMS: usize = 100;
 
-/// Where to start.
+/// Where verification starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifyFrom {
-    /// At the first entry: believes nothing.
+    /// At the first entry; nothing is trusted.
     Genesis,
-    /// At this entry, believing the hash of the one before it.
+    /// At this entry; the hash of the one before it is trusted.
     Seq(i64),
 }
 
-/// One thing that is wrong.
+/// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AuditProblem {
-    /// At which entry.
+    /// The entry.
     pub seq: i64,
-    /// What.
+    /// What is wrong.
     pub what: String,
 }
 
-/// What verifying found.
+/// Result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AuditVerdict")]
 pub struct ChainVerdict {
-    /// Nothing is wrong.
+    /// Whether there are no problems.
     pub ok: bool,
-    /// How many entries were looked at.
+    /// Number of checked entries.
     pub checked: u64,
-    /// How many entries at the beginning were removed by retention, as its sealed checkpoint proves.
+    /// Number of entries that retention removed, as its sealed checkpoint proves.
     pub removed: u64,
-    /// What is wrong, at most a hundred things.
+    /// The problems, at most 100.
     pub problems: Vec<AuditProblem>,
-    /// How many more there were.
+    /// Number of further problems.
     pub more_problems: u64,
 }
 
@@ -56,6 +56,8 @@ impl Audit {
     pub async fn verify(&self, from: VerifyFrom) -> Result<ChainVerdict, StoreError> {
         let mut walk = ChainWalk::start(self, from).await?;
         loop {
+            // One snapshot per page rather than for the whole chain: a long read transaction keeps the WAL from
+            // being truncated.
             let mut moment = self.sql.moment().await?;
             let checkpoint = Checkpoint::read(&mut moment).await?;
             walk.pass(&self.key, checkpoint);
@@ -79,12 +81,12 @@ impl Audit {
 
 struct ChainWalk {
     file: HeadFile,
-    /// The place and hash of the last row seen.
+    /// Number and hash of the last row.
     seq: i64,
     hash: Option<ChainHash>,
-    /// Rows before the first place, which no honest writer makes, are looked for too.
+    /// The last row read. Begins below 0, so that rows with impossible numbers are found too.
     after: i64,
-    /// Up to where retention has removed entries.
+    /// The last entry that retention removed.
     removed: i64,
     /// The checkpoint whose announcing entry is still to come.
     announced: Option<Checkpoint>,
@@ -97,6 +99,7 @@ struct ChainWalk {
 
 impl ChainWalk {
     async fn start(audit: &Audit, from: VerifyFrom) -> Result<Self, StoreError> {
+        // Before the rows: the file follows the database, so read in this order it can only be behind.
         let file = HeadFile::read(&audit.home, &audit.key)?;
         let mut walk = Self {
             file,
@@ -133,8 +136,8 @@ impl ChainWalk {
         Ok(walk)
     }
 
-    /// Passes over what retention has removed. It may go on while the chain is read, so this is asked
-    /// in the same moment as each page.
+    /// Skips what retention has removed. It may run while the chain is read, so each page reads the checkpoint again in its
+    /// own snapshot.
     fn pass(&mut self, key: &HeadKey, checkpoint: Option<Checkpoint>) {
         let Some(checkpoint) = checkpoint else {
             return;
@@ -150,7 +153,7 @@ impl ChainWalk {
         if checkpoint.seq > self.seq {
             (self.seq, self.hash) = (checkpoint.seq, hex::decode(&checkpoint.hash));
         }
-        // Where reading began behind it, the entry that announced it is not looked at.
+        // If reading started after the announcing entry, that entry is not among the rows.
         self.announced = (checkpoint.entry > self.seq).then_some(checkpoint);
     }
 
@@ -170,7 +173,7 @@ impl ChainWalk {
         }
     }
 
-    /// Checks one row; false when it makes going on pointless.
+    /// Checks one row; false if the rest cannot be checked.
     fn step(&mut self, row: &Row) -> bool {
         self.checked += 1;
         let Ok(seq) = row.int("seq") else {
@@ -185,7 +188,7 @@ impl ChainWalk {
         if seq != self.seq + 1 {
             let (first, last) = (self.seq + 1, seq - 1);
             self.problem(first, format!("entries {first} to {last} are missing"));
-            // What it was tied to is gone, so its own hash has to be believed.
+            // The entry that it is linked to is missing, so its own hash has to be trusted.
             self.hash = None;
         }
         self.seq = seq;

@@ -24,7 +24,7 @@ use crate::sql::{Param, Sql, Statement, Tx, in_groups};
 /// The most entries in one transaction.
 const MAX_BATCH: usize = 1_024;
 /// How long an entry that nobody waits for may wait for company.
-const LINGER: Duration = Duration::from_millis(4);
+const COLLECT_FOR: Duration = Duration::from_millis(4);
 /// How often the file beside the database follows, at most.
 const HEAD_FILE_EVERY: Duration = Duration::from_secs(1);
 /// How soon entries that could not be written are tried again.
@@ -63,8 +63,8 @@ pub(super) struct AuditWriter {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) state: Arc<WriterState>,
     pub(super) queue: mpsc::Receiver<WriterMessage>,
-    /// Entries nobody waits for that could not be written yet. Bounded by the queue:
-    /// while writing fails, everybody waits and is told.
+    /// Entries nobody waits for that could not be written yet. Bounded by the queue, because all callers wait while writing
+    /// fails.
     pub(super) backlog: Vec<AuditEntry>,
     pub(super) head_file: HeadFileCopy,
 }
@@ -77,7 +77,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Takes a message in; whether somebody now waits for the batch.
+    /// Adds a message; whether somebody waits for the batch.
     fn take(&mut self, message: WriterMessage) -> bool {
         match message {
             WriterMessage::Record { entry, done } => {
@@ -100,7 +100,7 @@ impl Batch {
 impl AuditWriter {
     pub(super) async fn run(mut self) {
         loop {
-            let (mut batch, open) = self.gather().await;
+            let (mut batch, open) = self.next_batch().await;
             let closing = !open || !batch.close.is_empty();
             if closing {
                 // Closed before it is drained, so that an entry is either in this last batch or its
@@ -130,7 +130,7 @@ impl AuditWriter {
 
     /// Waits for the first entry, then takes what else is there. False when every
     /// handle is gone.
-    async fn gather(&mut self) -> (Batch, bool) {
+    async fn next_batch(&mut self) -> (Batch, bool) {
         let mut batch = Batch::default();
         // Three reasons to wake up: a message, a head file that is due, and a backlog to retry.
         let retry = (!self.backlog.is_empty()).then(|| Instant::now() + RETRY);
@@ -148,7 +148,7 @@ impl AuditWriter {
         if !batch.take(first) {
             // Nobody waits for this one, so it can wait for company: at 4 ms a busy gateway makes 250
             // commits a second at most for its reads. Somebody who does wait ends the pause.
-            let _ = timeout(LINGER, self.state.urgent.notified()).await;
+            let _ = timeout(COLLECT_FOR, self.state.urgent.notified()).await;
         }
         while batch.entries.len() < MAX_BATCH {
             match self.queue.try_recv() {
@@ -210,23 +210,23 @@ impl AuditWriter {
     }
 
     async fn remove(&self, tx: &mut Tx, prune: &Prune) -> Result<Head, StoreError> {
-        let said = &prune.announcement;
+        let announcement = &prune.announcement;
         let changed = || StoreError::Changed {
             what: "the beginning of the audit".to_owned(),
         };
         let base = Checkpoint::read(tx).await?.map_or(0, |base| base.seq);
         let between = Statement::new("DELETE FROM audit")
             .then_with(" WHERE seq > ", prune.base)
-            .then_with(" AND seq <= ", said.through);
+            .then_with(" AND seq <= ", announcement.through);
         // The plan was made on a snapshot without a lock. If anything below moved since, the removal is
         // abandoned and planned again, rather than remove entries that nobody verified.
-        if base != prune.base || tx.run(between).await? != said.count {
+        if base != prune.base || tx.run(between).await? != announcement.count {
             return Err(changed());
         }
-        let entry = said.entry(self.clock.now());
+        let entry = announcement.entry(self.clock.now());
         let head = self.append(tx, std::slice::from_ref(&entry), -prune.bytes);
         let head = head.await?;
-        let sealed = Checkpoint::sign(&self.key, said.through, &prune.hash, head.seq);
+        let sealed = Checkpoint::sign(&self.key, announcement.through, &prune.hash, head.seq);
         tx.run(sealed.upsert()).await?;
         Ok(head)
     }
@@ -269,7 +269,7 @@ impl AuditWriter {
             hash = stored.link(&hash);
             grown += stored.cost();
             rows.push(stored.values(&hash));
-            calls.see(entry, seq);
+            calls.add(entry, seq);
         }
         for group in in_groups(rows) {
             tx.run(Statement::many(INSERT, group, "")).await?;
@@ -281,7 +281,7 @@ impl AuditWriter {
     }
 }
 
-/// Which calls a batch opens and which it ends; one that does both needs no mention.
+/// Calls that a batch opens or ends; those that it does both are left out.
 #[derive(Default)]
 struct Calls {
     opened: HashMap<String, i64>,
@@ -289,7 +289,7 @@ struct Calls {
 }
 
 impl Calls {
-    fn see(&mut self, entry: &AuditEntry, seq: i64) {
+    fn add(&mut self, entry: &AuditEntry, seq: i64) {
         // The start of a call that only looks is not recorded, so there is nothing to end.
         if entry.kind == AuditKind::Finished && !entry.effects.changes() {
             return;
@@ -336,7 +336,7 @@ impl HeadFileCopy {
         }
     }
 
-    /// When there is something to do; an instant in the past when it is due now.
+    /// When the next write is due, if there is something to write.
     fn due(&self) -> Option<Instant> {
         self.wanted.as_ref()?;
         Some(self.earliest)
@@ -369,7 +369,7 @@ impl HeadFileCopy {
         });
     }
 
-    /// Writes what is left.
+    /// Writes the last head.
     async fn finish(&mut self, home: &std::path::Path) -> Result<(), StoreError> {
         if let Some(running) = self.running.take() {
             let _ = running.await;

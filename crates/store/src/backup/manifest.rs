@@ -1,4 +1,4 @@
-//! What a backup says of itself.
+//! The manifest of a backup.
 
 use std::io::{self, Read};
 
@@ -10,9 +10,9 @@ use crate::hex;
 
 /// The member that lists all others.
 pub(super) const MANIFEST: &str = "manifest.json";
-/// Whose backups these are.
+/// The product that makes these backups.
 pub(super) const PRODUCT: &str = "manyhands";
-/// Which form of backup this version makes and reads.
+/// The format that this version writes and reads.
 pub(super) const FORMAT: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub(super) struct Manifest {
     pub(super) members: Vec<Member>,
 }
 
-/// One file: where it goes, and how to know it again.
+/// One file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Member {
     pub(super) path: String,

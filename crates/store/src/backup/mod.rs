@@ -1,15 +1,14 @@
 //! A whole home in one file, taken while the daemon runs.
 //!
-//! A gzipped tar of the database as it was at one moment, the blobs, the settings, the
-//! vault's key, the owner's token and the audit's head. The manifest with everybody's
-//! checksum comes last, so a backup that was cut short cannot pass for whole.
+//! A gzipped tar of a consistent snapshot of the database, the blobs, the settings, the vault's key, the owner's token and
+//! the audit's head. The manifest with all checksums comes last, so a truncated backup cannot pass for complete.
 
 #[cfg(test)]
-mod claims;
-#[cfg(test)]
-mod hostile;
+mod hostile_tests;
 mod manifest;
 mod restore;
+#[cfg(test)]
+mod tests;
 mod unpack;
 
 use std::fs::{File, Permissions};
@@ -30,23 +29,22 @@ use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, VAULT_KEY};
 use crate::sql::snapshot_into;
 use manifest::{Hashing, MANIFEST, Manifest, Member};
 
-/// Files of a home that are kept as they are, if they are there. The audit's head is
-/// not among them: it is read before the database is copied, so as not to be ahead of it.
+/// Files of a home that are copied as they are, if they exist. The audit's head is not among them: it is read before the
+/// database is copied, so as not to be ahead of it.
 const PLAIN: [&str; 3] = [CONFIG, VAULT_KEY, OWNER_TOKEN];
 
 const CONFIG: &str = "config.toml";
 const OWNER_TOKEN: &str = "owner.token";
 
-/// Folders of a home that are kept with all that is in them. `host/cache` and `host/scratch` are
-/// not: they are there to be thrown away.
+/// Folders of a home that are copied completely. `host/cache` and `host/scratch` hold nothing worth keeping.
 pub(super) const TREES: [&str; 3] = [BLOBS, "host/workspace", "host/state"];
 
-/// What to do with a file or a home that is in the way.
+/// What to do if the destination exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
-    /// Leave it and refuse.
+    /// Fail.
     Refuse,
-    /// Take its place.
+    /// Replace it.
     Replace,
 }
 
@@ -55,28 +53,28 @@ pub enum Overwrite {
 pub struct Backup {
     /// The home, which may be in use.
     pub home: PathBuf,
-    /// The file to make.
+    /// The file to create.
     pub file: PathBuf,
-    /// What to do if the file is there already.
+    /// What to do if the file exists.
     pub overwrite: Overwrite,
-    /// When this is.
+    /// The current time.
     pub now: Timestamp,
     /// The version of the program, for the manifest.
     pub product_version: String,
 }
 
-/// What a backup holds.
+/// Contents of a backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupSummary {
-    /// How many files.
+    /// Number of files.
     pub members: u64,
-    /// How many bytes, before compression.
+    /// Number of bytes, before compression.
     pub bytes: u64,
-    /// What was left out: links that lead outside, links to folders, pipes and the like.
+    /// Skipped entries: links that lead outside, links to folders, pipes and the like.
     pub skipped: Vec<String>,
 }
 
-/// Takes a backup. The file appears whole, readable by its owner only, or not at all.
+/// Creates a backup. The file appears complete, readable by its owner only, or not at all.
 pub async fn backup(what: Backup) -> Result<BackupSummary, StoreError> {
     if what.overwrite == Overwrite::Refuse && what.file.symlink_metadata().is_ok() {
         return Err(exists(&what.file));
@@ -91,11 +89,13 @@ pub async fn backup(what: Backup) -> Result<BackupSummary, StoreError> {
         .permissions(Permissions::from_mode(0o700))
         .tempdir_in(&folder)
         .map_err(|error| StoreError::io(format!("writing in {}", folder.display()), &error))?;
-    let head = read_if_there(&what.home.join(AUDIT_HEAD))?;
+    // Before the database: a head that is ahead of its database looks like removed entries.
+    let head = read_if_exists(&what.home.join(AUDIT_HEAD))?;
     let snapshot = scratch.path().join(DATABASE);
     snapshot_into(&database, &snapshot).await?;
     let packing = move || {
         let done = pack(&what, head.as_deref(), &snapshot);
+        // Not before: the snapshot that is being packed is in this folder.
         drop(scratch);
         done
     };
@@ -109,7 +109,7 @@ fn exists(path: &Path) -> StoreError {
     }
 }
 
-fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -141,6 +141,7 @@ fn pack(what: &Backup, head: Option<&[u8]>, snapshot: &Path) -> Result<BackupSum
     temporary.as_file().sync_all().map_err(failed)?;
     let placed = match what.overwrite {
         Overwrite::Replace => temporary.persist(&what.file).map(drop),
+        // The check at the beginning only spares the work; a file created since then is found here.
         Overwrite::Refuse => temporary.persist_noclobber(&what.file).map(drop),
     };
     placed.map_err(|error| match error.error.kind() {
@@ -207,8 +208,7 @@ impl<W: Write> Packer<W> {
         Ok(())
     }
 
-    /// Adds a regular file. What vanished meanwhile is not missed; what cannot be
-    /// followed safely is reported.
+    /// Adds a regular file. One that vanished meanwhile is skipped silently; one that cannot be opened safely is reported.
     fn file(&mut self, jail: &Jail, path: &RelPath, name: &str) -> Result<(), StoreError> {
         match jail.open_file(path) {
             Ok((file, meta)) => {
@@ -237,6 +237,8 @@ impl<W: Write> Packer<W> {
         content: impl Read,
         mode: u32,
     ) -> Result<(), StoreError> {
+        // The header with the size comes first in a tar. A file that grows meanwhile is cut at that size, and one
+        // that shrinks fails the backup below.
         let mut content = Hashing::new(content.take(size));
         let mut header = self.header(size);
         header.set_mode(mode);
@@ -268,6 +270,7 @@ impl<W: Write> Packer<W> {
             bytes: self.members.iter().map(|member| member.size).sum(),
             skipped: std::mem::take(&mut self.skipped),
         };
+        // The last member of the archive: whoever finds a manifest has everything before it.
         let members = std::mem::take(&mut self.members);
         let manifest = Manifest::new(product_version, self.now, members);
         let text = serde_json::to_vec_pretty(&manifest)?;

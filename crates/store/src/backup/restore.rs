@@ -1,9 +1,7 @@
-//! A home from a backup. Everything is unpacked beside the home and checked there;
-//! only then does it take the home's place.
+//! Restores a home from a backup. Everything is unpacked and checked beside the home and then replaces it.
 //!
-//! A backup may come from anybody, so it is checked like any other input: see [`unpack`] for the
-//! archive and [`check_foreign`] for the database. What its settings would have this machine do
-//! is for the caller to look at before [`Staged::commit`].
+//! A backup may come from anybody, so it is checked like any other input: see [`unpack`] for the archive and
+//! [`check_foreign`] for the database. The caller has to check its settings before [`Staged::commit`].
 //!
 //! [`unpack`]: super::unpack
 
@@ -30,29 +28,28 @@ use crate::store::Store;
 pub struct Restore {
     /// The backup.
     pub file: PathBuf,
-    /// The home to make.
+    /// The home to create.
     pub home: PathBuf,
-    /// What to do with a home that is there: refuse, or keep it under another name.
+    /// What to do if the home exists: fail, or keep it under another name.
     pub overwrite: Overwrite,
-    /// When this is, for that name.
+    /// The current time, for that name.
     pub now: Timestamp,
 }
 
-/// What was restored.
+/// Summary of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreSummary {
-    /// How many files.
+    /// Number of files.
     pub members: u64,
     /// When the backup was taken.
     pub created: Timestamp,
-    /// Which version took it.
+    /// The version that made it.
     pub product_version: String,
-    /// Where the home that was there is now.
+    /// Where the replaced home is now.
     pub previous_home: Option<PathBuf>,
 }
 
-/// A backup that was unpacked and checked, and is not in its place yet. Dropped, it leaves
-/// nothing behind.
+/// A backup that was unpacked and checked but is not in its place yet. Dropping it removes it.
 #[derive(Debug)]
 pub struct Staged {
     what: Restore,
@@ -61,7 +58,7 @@ pub struct Staged {
     occupied: bool,
 }
 
-/// Unpacks a backup beside the home and checks it. Refused, it has changed nothing.
+/// Unpacks a backup beside the home and checks it. On failure nothing was changed.
 pub async fn stage(what: Restore) -> Result<Staged, StoreError> {
     let staged = tokio::task::spawn_blocking(move || begin(what)).await;
     let staged = staged.map_err(|_| StoreError::Closed)??;
@@ -69,7 +66,7 @@ pub async fn stage(what: Restore) -> Result<Staged, StoreError> {
     Ok(staged)
 }
 
-/// Restores a backup, whatever its settings say. Refused, it has changed nothing.
+/// Restores a backup without checking its settings. On failure nothing was changed.
 pub async fn restore(what: Restore) -> Result<RestoreSummary, StoreError> {
     stage(what).await?.commit().await
 }
@@ -88,7 +85,8 @@ fn begin(what: Restore) -> Result<Staged, StoreError> {
     }
     let file = File::open(&what.file)
         .map_err(|error| StoreError::io(format!("reading {}", what.file.display()), &error))?;
-    // The folder above the home is made when all is well, and may not be there yet.
+    // Beside the home, so that the last step is a rename. The folder above it is created only on success, so the nearest
+    // existing one is used.
     let above = home::parent(&what.home);
     let folder = above.ancestors().find(|folder| folder.is_dir());
     let folder = folder.unwrap_or(Path::new("."));
@@ -122,10 +120,10 @@ impl Staged {
         Ok(live.filter(|token| token.is_live(self.what.now)).count())
     }
 
-    /// Revokes every token in the backup, the owner's included: the gateway makes a new one for
-    /// the owner when it starts.
+    /// Revokes every token in the backup, the owner's included: the gateway creates a new one for the owner when it starts.
     pub async fn revoke_tokens(&self) -> Result<(), StoreError> {
         let sql = Sql::open(&self.unpacked.path().join(DATABASE)).await?;
+        // Revoked rather than deleted: the audit still refers to these tokens.
         let revoke = Statement::new("UPDATE token SET revoked = $1 WHERE revoked IS NULL")
             .bind(self.what.now);
         let done = sql.run(revoke).await;
@@ -140,7 +138,7 @@ impl Staged {
         }
     }
 
-    /// Whether the audit in the backup is what was written. Needs the vault to open.
+    /// Verifies the audit in the backup. This opens its vault.
     pub async fn verify_audit(
         &self,
         clock: Arc<dyn Clock>,
@@ -153,10 +151,10 @@ impl Staged {
         verdict
     }
 
-    /// Puts the backup in the home's place, keeping what was there.
+    /// Replaces the home by the backup, keeping the old home under another name.
     pub async fn commit(self) -> Result<RestoreSummary, StoreError> {
         let done = tokio::task::spawn_blocking(move || {
-            let previous_home = take_place(&self.what, self.unpacked, self.occupied)?;
+            let previous_home = replace_home(&self.what, self.unpacked, self.occupied)?;
             Ok(RestoreSummary {
                 members: self.manifest.members.len() as u64,
                 created: self.manifest.created,
@@ -168,7 +166,7 @@ impl Staged {
     }
 }
 
-/// Whether anything but a left-over lock is in the home.
+/// Whether the home contains anything but a lock file.
 fn is_occupied(home: &Path) -> Result<bool, StoreError> {
     let failed = |error: &io::Error| StoreError::io(format!("reading {}", home.display()), error);
     let entries = match std::fs::read_dir(home) {
@@ -184,8 +182,8 @@ fn is_occupied(home: &Path) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// Puts what was unpacked in the home's place, keeping what was there.
-fn take_place(
+/// Replaces the home, keeping the old one under another name.
+fn replace_home(
     what: &Restore,
     unpacked: tempfile::TempDir,
     occupied: bool,
@@ -201,7 +199,7 @@ fn take_place(
         true => Some(HomeLock::acquire(&what.home, &me(what.now))?),
         false => None,
     };
-    let previous = occupied.then(|| kept_name(&what.home, what.now));
+    let previous = occupied.then(|| previous_name(&what.home, what.now));
     match &previous {
         Some(previous) => std::fs::rename(&what.home, previous).map_err(|error| failed(&error))?,
         // Only a lock file is in it; a folder may be renamed over an empty one.
@@ -231,7 +229,7 @@ fn me(now: Timestamp) -> Holder {
 }
 
 /// `<home>.before-restore-<time>`, with a number when that is taken.
-fn kept_name(home: &Path, now: Timestamp) -> PathBuf {
+fn previous_name(home: &Path, now: Timestamp) -> PathBuf {
     let time = now.rfc3339().replace(':', "-");
     let name = |more: &str| {
         let mut text = home.as_os_str().to_owned();

@@ -1,13 +1,10 @@
 //! Blobs in a folder, opened only beneath its handle.
 //!
-//! `object_store` has a local store of its own, but it opens by path, follows links
-//! and does not wait for the disk. This one goes through the [`Jail`]: a link cannot
-//! lead outside, a reader sees the old blob or the new one, and a put that returned
-//! survives a power cut.
+//! The local store of `object_store` opens by path, follows links and does not sync. This one goes through the [`Jail`]: a
+//! link cannot lead outside, a reader sees the old blob or the new one, and a completed put survives a power cut.
 //!
-//! Each agent has a tree of its own, and so has everything else at the top (see [`trees`]). A blob
-//! is opened beneath the handle of its tree, which is reached without following links: nothing
-//! that stands in one tree leads into another.
+//! Each agent has its own tree, and so has every other folder at the top (see [`trees`]). A blob is opened beneath the
+//! handle of its tree, which is reached without following links: nothing in one tree leads into another.
 //!
 //! [`trees`]: super::trees
 
@@ -35,21 +32,21 @@ use super::trees::BlobLocation;
 use super::upload::DiskUpload;
 use super::{BlobStore, Blobs};
 
-/// Jobs on the disk at once; more wait in order.
+/// Concurrent disk jobs; more are queued in order.
 const JOBS: usize = 64;
 /// Bytes per read of a large blob; a smaller one takes a single job.
 const CHUNK: u64 = 256 * 1024;
-/// Deletions at once.
+/// Concurrent deletions.
 const DELETIONS: usize = 16;
 
-/// How often a write begins again because somebody tidied its empty tree away.
-const TRIES: usize = 100;
+/// Attempts of a write whose empty tree is removed concurrently.
+const MAX_ATTEMPTS: usize = 100;
 
 /// A store of blobs in one folder. Cheap to clone.
 #[derive(Clone)]
 pub struct Disk {
     root: Jail,
-    /// The only blobs there are; all of them where this is the root.
+    /// The subtree that this store is restricted to.
     scope: RelPath,
     jobs: Arc<Semaphore>,
 }
@@ -67,7 +64,7 @@ impl fmt::Display for Disk {
 }
 
 impl Disk {
-    /// The blobs in the folder at `root`, which must be there.
+    /// Opens the folder at `root`, which must exist.
     pub fn open(root: &std::path::Path) -> std::io::Result<Self> {
         Ok(Self {
             root: Jail::open(root)?,
@@ -81,31 +78,31 @@ impl Disk {
         &self.root
     }
 
-    /// Where a blob is, if this store has such a blob.
+    /// The location of a blob, if it is within the scope.
     pub(super) fn place(&self, location: &Path) -> Result<BlobLocation> {
         let path = inside(location)?;
         BlobLocation::of_blob(&self.scope, &path)
             .ok_or_else(|| refusal(location, JailError::Escapes))
     }
 
-    /// Where the blobs below `prefix` are.
+    /// The location of a folder, if it is within the scope.
     pub(super) fn folder(&self, prefix: &Path) -> Result<BlobLocation> {
         let path = inside(prefix)?;
         BlobLocation::of_folder(&self.scope, &path)
             .ok_or_else(|| refusal(prefix, JailError::Escapes))
     }
 
-    /// What a listing without prefix begins at.
+    /// The folder that a listing without prefix starts at.
     pub(super) fn top(&self) -> Result<Path> {
         Path::parse(self.scope.as_str()).map_err(|error| general(Box::new(error)))
     }
 
-    /// The tree of a place, which must be there.
+    /// The tree of a location, which must exist.
     pub(super) fn tree(&self, place: &BlobLocation) -> std::result::Result<Jail, JailError> {
         self.root.sub_without_links(&place.tree, Missing::Refuse)
     }
 
-    /// Begins a blob, creating its tree where it is missing.
+    /// Starts writing a blob, creating its tree if missing.
     pub(super) fn begin(
         &self,
         place: &BlobLocation,
@@ -117,13 +114,13 @@ impl Disk {
             match tree.and_then(|tree| tree.begin_write(&place.below)) {
                 // A delete that ran in between may have removed the folder as empty after it was created;
                 // bounded, because something else may keep removing it.
-                Err(JailError::NotFound) if tries < TRIES => {}
+                Err(JailError::NotFound) if tries < MAX_ATTEMPTS => {}
                 done => return done,
             }
         }
     }
 
-    /// Does `job` where it may block, at most so many at once.
+    /// Runs `job` on a blocking thread, a limited number at a time.
     pub(super) async fn job<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> Result<T> + Send + 'static,
@@ -152,8 +149,7 @@ pub(super) fn inside(location: &Path) -> Result<RelPath> {
     RelPath::parse(location.as_ref()).map_err(|error| general(Box::new(error)))
 }
 
-/// A jail's refusal in the words of the trait. A blob store knows no directories: one
-/// in the place of a blob is not there when read.
+/// Translates an error of the jail. A blob store has no directories: reading one is `NotFound`.
 pub(super) fn refusal(location: &Path, error: JailError) -> Error {
     let (path, kind) = (location.to_string(), &error);
     match kind {
@@ -220,7 +216,7 @@ fn write_mode(mode: PutMode) -> Result<WriteMode> {
     }
 }
 
-/// What a blob's name says of its content.
+/// The content type by file extension.
 fn content_type(path: &RelPath) -> &'static str {
     match path.extension() {
         Some("md") => "text/markdown",
@@ -230,12 +226,12 @@ fn content_type(path: &RelPath) -> &'static str {
     }
 }
 
-/// What `get_opts` found in its first job.
+/// Result of the first job of `get_opts`.
 struct Opened {
     file: std::fs::File,
     meta: ObjectMeta,
     range: Range<u64>,
-    /// The content, when it is small.
+    /// The content, if it is small.
     whole: Option<Bytes>,
 }
 
@@ -283,7 +279,7 @@ fn read_exactly(file: &mut std::fs::File, length: u64) -> Result<Bytes> {
 }
 
 impl Disk {
-    fn read_on(&self, file: std::fs::File, left: u64) -> BoxStream<'static, Result<Bytes>> {
+    fn read_chunks(&self, file: std::fs::File, left: u64) -> BoxStream<'static, Result<Bytes>> {
         let state = (self.clone(), file, left);
         stream::try_unfold(state, |(disk, mut file, left)| async move {
             if left == 0 {
@@ -378,7 +374,7 @@ impl ObjectStore for Disk {
         let stream = match opened.whole {
             Some(bytes) if bytes.is_empty() => stream::empty().boxed(),
             Some(bytes) => stream::once(async { Ok(bytes) }).boxed(),
-            None => self.read_on(opened.file, length),
+            None => self.read_chunks(opened.file, length),
         };
         let attributes = Attributes::from_iter([(Attribute::ContentType, content_type)]);
         Ok(GetResult {

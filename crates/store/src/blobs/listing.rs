@@ -1,7 +1,6 @@
-//! What blobs there are.
+//! Lists blobs.
 //!
-//! Files are listed as the jail shows them. Folders that are really links are not
-//! walked into: a link to its own parent would make the listing endless.
+//! Links to folders are not followed: a link to its own parent would make the listing endless.
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -18,23 +17,23 @@ struct Level {
     folders: Vec<Path>,
 }
 
-/// Whether folders that are links count as folders.
+/// Whether links to folders are listed as folders.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
     Shown,
-    LeftOut,
+    Skipped,
 }
 
-fn look(disk: &Disk, at: &Path, links: Links) -> Result<Level> {
+fn read_folder(disk: &Disk, at: &Path, links: Links) -> Result<Level> {
     let place = disk.folder(at)?;
     let listed = disk.tree(&place).and_then(|tree| tree.list(&place.below));
     let entries = match listed {
         Ok(entries) => entries.unwrap_or_default(),
-        // A blob is no folder: nothing is below it.
+        // A blob is not a folder, so nothing is below it.
         Err(JailError::NotDirectory | JailError::NotFound) => Vec::new(),
         Err(error) => return Err(refusal(at, error)),
     };
-    // What would be a tree, and is a link, is none.
+    // A link in the place of a tree would lead into another tree, so it is never listed.
     let holds_trees = place.holds_trees();
     let mut level = Level::default();
     for entry in entries {
@@ -45,7 +44,7 @@ fn look(disk: &Disk, at: &Path, links: Links) -> Result<Level> {
         };
         let below = below.map_err(|error| general(Box::new(error)))?;
         match entry.kind {
-            EntryKind::Dir if entry.link && (holds_trees || links == Links::LeftOut) => {}
+            EntryKind::Dir if entry.link && (holds_trees || links == Links::Skipped) => {}
             EntryKind::Dir => level.folders.push(below),
             EntryKind::File => level.blobs.push(listed_blob(below, &entry)),
             EntryKind::Other => {}
@@ -54,7 +53,7 @@ fn look(disk: &Disk, at: &Path, links: Links) -> Result<Level> {
     Ok(level)
 }
 
-/// A listed blob; its e_tag is left to `head`, which looks at the file itself.
+/// A listed blob; only `head` returns its e_tag, because that needs to open the file.
 fn listed_blob(location: Path, entry: &ListedEntry) -> ObjectMeta {
     ObjectMeta {
         location,
@@ -80,7 +79,9 @@ pub(super) fn list(disk: Disk, prefix: Option<Path>) -> BoxStream<'static, Resul
             return Ok(None);
         };
         let at = disk.clone();
-        let level = disk.job(move || look(&at, &next, Links::LeftOut)).await?;
+        let level = disk
+            .job(move || read_folder(&at, &next, Links::Skipped))
+            .await?;
         waiting.extend(level.folders.into_iter().rev());
         let blobs = stream::iter(level.blobs.into_iter().map(Ok));
         Ok::<_, object_store::Error>(Some((blobs, (disk, waiting))))
@@ -92,7 +93,9 @@ pub(super) fn list(disk: Disk, prefix: Option<Path>) -> BoxStream<'static, Resul
 /// The blobs and folders right below `prefix`.
 pub(super) async fn list_one(disk: &Disk, prefix: Path) -> Result<ListResult> {
     let at = disk.clone();
-    let level = disk.job(move || look(&at, &prefix, Links::Shown)).await?;
+    let level = disk
+        .job(move || read_folder(&at, &prefix, Links::Shown))
+        .await?;
     Ok(ListResult {
         common_prefixes: level.folders,
         objects: level.blobs,

@@ -282,6 +282,7 @@ impl MeteredUpload {
     fn admit(&mut self, bytes: u64) -> Result<()> {
         let charged = Charged::new(bytes).map_err(Refused)?;
         if let (Some(account), Some(reserved)) = (&self.account, &mut self.paid.reserved) {
+            // Without counting again first, which is asynchronous; a part is refused by what is known.
             let more = account.try_reserve(&self.blobs.ledger, bytes, 0);
             reserved.join(more.map_err(Refused)?);
         }

@@ -80,7 +80,7 @@ async fn bytes_and_files_of_a_workspace_are_bounded_and_freed_by_deleting() {
 }
 
 #[tokio::test]
-async fn a_write_that_fails_takes_no_room() {
+async fn a_failed_write_uses_no_quota() {
     let home = TestHome::new();
     let store = home.open().await;
     let blobs = store.blobs();
@@ -181,7 +181,7 @@ async fn parallel_writers_cannot_exceed_the_quota_together() {
 }
 
 #[tokio::test]
-async fn a_caller_who_goes_away_leaves_nothing_uncounted() {
+async fn a_disconnecting_caller_leaves_nothing_uncounted() {
     let home = TestHome::new();
     let store = home.open().await;
     limit(&store, 10_000, 0);
@@ -252,7 +252,7 @@ impl Charge for Purse {
 }
 
 #[tokio::test]
-async fn every_write_of_a_call_is_charged_to_its_caller_and_failures_are_given_back() {
+async fn every_write_of_a_call_is_charged_to_its_caller_and_failures_are_refunded() {
     let home = TestHome::new();
     let store = home.open().await;
     limit(&store, 100, 0);

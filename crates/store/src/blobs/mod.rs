@@ -1,15 +1,14 @@
-//! Blobs: bytes under a path, behind `object_store`'s trait, so that a folder and S3
-//! are the same to everybody above.
+//! Blobs: bytes under a path, behind the trait of `object_store`, so that the code above works with a folder and with S3.
 
-#[cfg(test)]
-mod claims;
 mod disk;
+#[cfg(test)]
+mod disk_tests;
 mod listing;
 mod metered;
 #[cfg(test)]
 mod metered_tests;
 #[cfg(test)]
-mod planted;
+mod planted_tests;
 mod trees;
 mod upload;
 
@@ -24,18 +23,17 @@ pub(crate) use metered::Metered;
 
 use crate::error::{StoreError, is_full};
 
-/// Where blobs are kept.
+/// A shared store of blobs.
 pub type Blobs = Arc<dyn BlobStore>;
 
-/// A store of blobs that can be narrowed to a part of them.
+/// A store of blobs that can be restricted to a subtree.
 pub trait BlobStore: ObjectStore {
-    /// The same store without any blob that is not below `prefix`: every other path is refused,
-    /// however it came about. Paths stay as they are, from the root down.
+    /// The same store restricted to blobs below `prefix`; other paths are refused. Paths still start at the root.
     fn scoped(&self, prefix: &Path) -> object_store::Result<Blobs>;
 }
 
-/// The path of a blob. Names are kept letter for letter; what no store could keep, or
-/// what climbs, is refused with words for a caller.
+/// Parses the path of a blob. Names are kept exactly; what no store could keep, or what leads upwards, is refused with a
+/// message for the caller.
 pub fn blob_path(text: &str) -> Result<Path, StoreError> {
     let refused = |why: String| StoreError::invalid(format!("the path {why}"));
     let path = RelPath::parse(text).map_err(|error| refused(error.to_string()))?;
@@ -58,7 +56,7 @@ impl From<object_store::Error> for StoreError {
     }
 }
 
-/// What lies beneath a general refusal: a full disk must not look like any other.
+/// Finds the cause of a general error: a full disk must not look like any other failure.
 fn by_cause(error: &object_store::Error) -> StoreError {
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(current) = next {
@@ -82,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_of_a_store_become_ours() {
+    fn errors_of_the_blob_store_are_translated() {
         let generic = |source: Box<dyn std::error::Error + Send + Sync>| {
             StoreError::from(object_store::Error::Generic { store: "t", source })
         };
@@ -99,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_kept_letter_for_letter_or_refused() {
+    fn paths_are_kept_exactly_or_refused() {
         for good in ["a b", "ü/ö.md", "50%", "a..b", "#1?", "a%20b", "[x]{y}"] {
             assert_eq!(blob_path(good).unwrap().as_ref(), good);
         }

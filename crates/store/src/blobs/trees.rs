@@ -1,4 +1,4 @@
-//! Which tree a blob is in.
+//! Maps a blob to its tree.
 //!
 //! `agents/ID` is the tree of one agent; every other folder at the top (`skills`, `templates`,
 //! `artifacts`, `archives`, ...) is one tree. A tree is opened by a handle of its own, and nothing
@@ -9,17 +9,17 @@ use manyhands_guard::RelPath;
 /// The folder that holds a tree for each agent.
 const AGENTS: &str = "agents";
 
-/// Where a blob, or a folder of blobs, is.
+/// Location of a blob or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BlobLocation {
     /// The tree, from the root.
     pub(super) tree: RelPath,
-    /// The way from the tree.
+    /// The path from the tree.
     pub(super) below: RelPath,
 }
 
 impl BlobLocation {
-    /// The place of the blob at `path`; `None` when that is not below `scope`.
+    /// The location of the blob at `path`; `None` if it is not below `scope`.
     pub(super) fn of_blob(scope: &RelPath, path: &RelPath) -> Option<Self> {
         // The last name is the blob's, so that it is never taken for a tree.
         let folder = Self::of_folder(scope, &path.parent()?)?;
@@ -28,7 +28,7 @@ impl BlobLocation {
         Some(Self { below, ..folder })
     }
 
-    /// The place of the folder at `path`; `None` when that is neither `scope` nor below it.
+    /// The location of the folder at `path`; `None` if it is neither `scope` nor below it.
     pub(super) fn of_folder(scope: &RelPath, path: &RelPath) -> Option<Self> {
         let names: Vec<&str> = path.components().collect();
         let scope: Vec<&str> = scope.components().collect();
@@ -39,6 +39,8 @@ impl BlobLocation {
             Some(&AGENTS) => 2,
             _ => 1,
         };
+        // At least the scope: a store restricted to a subfolder must be confined by that folder's handle, not by
+        // its tree's.
         let tree = tree.max(scope.len()).min(names.len());
         let joined = |names: &[&str]| RelPath::parse(&names.join("/")).ok();
         Some(Self {
@@ -52,7 +54,7 @@ impl BlobLocation {
         self.below.is_root() && (self.tree.is_root() || self.tree.as_str() == AGENTS)
     }
 
-    /// The whole way, from the root.
+    /// The path from the root.
     pub(super) fn whole(&self) -> RelPath {
         // Both halves come from one path that was short enough.
         self.tree.join(&self.below).unwrap_or_default()
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_below_the_scope_has_no_place() {
+    fn a_path_outside_of_the_scope_has_no_location() {
         let scope = path("agents/a");
         for other in [
             "agents/b/x",

@@ -1,4 +1,4 @@
-//! A blob written in parts. Nobody sees it before it is complete.
+//! A blob written in parts, invisible until it is complete.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -57,6 +57,8 @@ impl MultipartUpload for DiskUpload {
             self.location.clone(),
             self.pending.clone(),
         );
+        // Started at once rather than when polled: the next part waits for this one, whose future the caller may
+        // poll later or never.
         let part = tokio::spawn(async move {
             let failed =
                 || general("an earlier part was not written: start the upload again".into());
@@ -73,6 +75,7 @@ impl MultipartUpload for DiskUpload {
                 Ok(())
             };
             disk.job(append).await?;
+            // Only after the write: if it fails, the sender is dropped, and the next part and `complete` fail too.
             let _ = written.send(());
             Ok(())
         });
@@ -96,6 +99,7 @@ impl MultipartUpload for DiskUpload {
 
     async fn abort(&mut self) -> Result<()> {
         let pending = self.pending.clone();
+        // Dropping a pending file removes it from the disk, which may block.
         let discard = move || {
             drop(take(&pending));
             Ok(())

@@ -1,4 +1,4 @@
-//! What was heard: each event once, on disk before it is acknowledged.
+//! The inbox: each incoming event once, on disk before it is acknowledged.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -13,10 +13,10 @@ use super::Chats;
 use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
-/// The most events that are put on disk in one go.
-const TOGETHER: usize = 512;
+/// Maximum events per transaction.
+const MAX_GROUP: usize = 512;
 
-/// An event as it is heard.
+/// An incoming event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewInbound {
     /// The platform.
@@ -31,22 +31,22 @@ pub struct NewInbound {
     pub body: String,
 }
 
-/// Where an event stands.
+/// State of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InboxState {
-    /// Nobody looked at it yet.
+    /// Not processed yet.
     New,
-    /// What it asked for is under way or done.
+    /// Handed on: its turn is queued, running or done.
     Done,
-    /// It was not for us, or from somebody who may not speak to us.
+    /// Not addressed to the bot, or from a sender who is not approved.
     Ignored,
-    /// It could not be worked on.
+    /// Processing failed.
     Failed,
 }
 
 impl InboxState {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",
             Self::Done => "done",
@@ -61,16 +61,16 @@ impl std::str::FromStr for InboxState {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let all = [Self::New, Self::Done, Self::Ignored, Self::Failed];
-        all.into_iter().find(|one| one.word() == text).ok_or(())
+        all.into_iter().find(|one| one.as_str() == text).ok_or(())
     }
 }
 
-/// An event as it is kept.
+/// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxRow {
-    /// Our id of it, which is also the run of its turn.
+    /// Our id of it, which is also the run id of its turn.
     pub id: String,
-    /// Its place among all events.
+    /// Its sequence number among all events.
     pub seq: i64,
     /// The platform.
     pub channel: String,
@@ -82,23 +82,23 @@ pub struct InboxRow {
     pub lane: ChatLane,
     /// The event itself, as JSON.
     pub body: String,
-    /// Where it stands.
+    /// Its state.
     pub state: InboxState,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: i64,
-    /// Why it went no further.
+    /// Why it was ignored or failed.
     pub why: Option<String>,
-    /// When it was heard.
+    /// When it arrived.
     pub received: Timestamp,
 }
 
-/// What was heard and is not done.
+/// Numbers of unprocessed events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[schemars(rename = "InboxCount")]
 pub struct Backlog {
-    /// How many nobody looked at yet.
+    /// Not processed yet.
     pub waiting: u64,
-    /// How many could not be worked on.
+    /// Failed.
     pub failed: u64,
 }
 
@@ -114,10 +114,9 @@ impl InboxRow {
             event: row.text("event")?,
             lane: row.parsed("lane")?,
             body: row.text("body")?,
-            state: row
-                .text("state")?
-                .parse()
-                .map_err(|()| StoreError::corrupt("an event in no state".to_owned()))?,
+            state: row.text("state")?.parse().map_err(|()| {
+                StoreError::corrupt("an incoming event has an unknown state".to_owned())
+            })?,
             attempts: row.int("attempts")?,
             why: row.text_or_null("why")?,
             received: Timestamp(row.int("received")?),
@@ -139,9 +138,9 @@ struct PendingWrite {
 }
 
 impl Chats {
-    /// Keeps events; they are on disk when this returns. How many are new: those that were told
-    /// before stay as they are. Whoever calls at the same time shares the way to the disk.
-    pub async fn hear(&self, events: Vec<NewInbound>) -> Result<usize, StoreError> {
+    /// Stores events and returns how many are new, once they are on disk. Known ones stay unchanged. Concurrent
+    /// callers share one transaction.
+    pub async fn receive(&self, events: Vec<NewInbound>) -> Result<usize, StoreError> {
         let (kept, mut answer) = oneshot::channel();
         let waiting = PendingWrite { events, kept };
         self.queue().push_back(waiting);
@@ -181,7 +180,7 @@ impl Chats {
         while let Some(next) = queue.front() {
             count += next.events.len();
             // The first is taken whatever its size: it could never be written otherwise.
-            if !group.is_empty() && count > TOGETHER {
+            if !group.is_empty() && count > MAX_GROUP {
                 break;
             }
             group.extend(queue.pop_front());
@@ -238,9 +237,12 @@ impl Chats {
         Ok(counts)
     }
 
-    /// The first event of each chat that nobody looked at, leaving out the chats of `busy`; at most
-    /// `limit` of them, the oldest first.
-    pub async fn heads(&self, busy: &[String], limit: usize) -> Result<Vec<InboxRow>, StoreError> {
+    /// The first unprocessed event of each chat except those in `busy`; at most `limit`, oldest first.
+    pub async fn next_inbound(
+        &self,
+        busy: &[String],
+        limit: usize,
+    ) -> Result<Vec<InboxRow>, StoreError> {
         let select = Statement::new(COLUMNS).then(
             " WHERE seq IN (SELECT MIN(seq) FROM inbox WHERE state = 'new' GROUP BY lane) ORDER BY seq",
         );
@@ -255,8 +257,8 @@ impl Chats {
         Ok(rows)
     }
 
-    /// The first event of a chat that nobody looked at.
-    pub async fn head(&self, lane: &str) -> Result<Option<InboxRow>, StoreError> {
+    /// The first unprocessed event of a chat.
+    pub async fn next_inbound_in(&self, lane: &str) -> Result<Option<InboxRow>, StoreError> {
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE state = 'new' AND lane = ", lane)
             .then(" ORDER BY seq LIMIT 1");
@@ -265,14 +267,14 @@ impl Chats {
     }
 
     /// One event.
-    pub async fn heard(&self, id: &str) -> Result<Option<InboxRow>, StoreError> {
+    pub async fn inbound(&self, id: &str) -> Result<Option<InboxRow>, StoreError> {
         let select = Statement::new(COLUMNS).then_with(" WHERE id = ", id);
         let row = self.sql.one(select).await?;
         row.as_ref().map(InboxRow::read).transpose()
     }
 
-    /// Notes what became of an event.
-    pub async fn settle(
+    /// Records the final state of an event.
+    pub async fn finish_inbound(
         &self,
         id: &str,
         state: InboxState,
@@ -282,19 +284,19 @@ impl Chats {
             "UPDATE inbox SET state = $2, why = $3, ended = $4, attempts = attempts + 1 WHERE id = $1 AND state = 'new'",
         )
         .bind(id)
-        .bind(state.word())
+        .bind(state.as_str())
         .bind(why.map(str::to_owned))
         .bind(self.clock.now());
         self.sql.run(update).await?;
         if state == InboxState::Failed {
             // Only failures are shown to the owner; noting every message would wake the page for each.
-            self.changes.note();
+            self.changes.notify();
         }
         Ok(())
     }
 
-    /// Notes that an event was tried in vain; how often that makes.
-    pub async fn tried(&self, id: &str, why: &str) -> Result<i64, StoreError> {
+    /// Records a failed attempt; returns the number of attempts.
+    pub async fn record_attempt(&self, id: &str, why: &str) -> Result<i64, StoreError> {
         let mut tx = self.sql.begin().await?;
         let update =
             Statement::new("UPDATE inbox SET attempts = attempts + 1, why = $2 WHERE id = $1")
@@ -310,8 +312,8 @@ impl Chats {
         Ok(count)
     }
 
-    /// Events that could not be worked on, the latest first.
-    pub async fn failed(&self, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
+    /// Failed events, latest first.
+    pub async fn failed_inbound(&self, limit: u32) -> Result<Vec<InboxRow>, StoreError> {
         let select = Statement::new(COLUMNS)
             .then(" WHERE state = 'failed' ORDER BY seq DESC")
             .then_with(" LIMIT ", i64::from(limit));
@@ -319,8 +321,8 @@ impl Chats {
         rows.iter().map(InboxRow::read).collect()
     }
 
-    /// Has a failed event worked on once more; whether there was one.
-    pub async fn retry(&self, id: &str) -> Result<bool, StoreError> {
+    /// Queues a failed event again; whether there was one.
+    pub async fn retry_inbound(&self, id: &str) -> Result<bool, StoreError> {
         let update = Statement::new(
             "UPDATE inbox SET state = 'new', attempts = 0, ended = NULL WHERE id = $1 AND state = 'failed'",
         )
@@ -328,7 +330,7 @@ impl Chats {
         Ok(self.changed(self.sql.run(update).await?))
     }
 
-    /// How many events nobody looked at, and how many could not be worked on.
+    /// Counts unprocessed and failed events.
     pub async fn backlog(&self) -> Result<Backlog, StoreError> {
         let select = Statement::new(
             "SELECT (SELECT COUNT(*) FROM inbox WHERE state = 'new') AS waiting,
@@ -347,7 +349,7 @@ impl Chats {
         })
     }
 
-    /// Forgets what ended before `before`, a bounded number at a time; how many that were.
+    /// Deletes a bounded number of events that ended before `before`; returns how many.
     pub async fn sweep_inbox(&self, before: Timestamp) -> Result<u64, StoreError> {
         // A thousand at a time: one long delete would hold the only write connection.
         let delete = Statement::new(

@@ -1,16 +1,19 @@
-//! Chats: what was heard, what is to be said, who is owed an answer, and who writes.
+//! Chats: the inbox, the outbox, replies that are still due, and senders.
+//!
+//! Incoming messages are on disk before they are acknowledged and outgoing ones before they are sent, so that a crash
+//! at any moment neither loses a message nor sends one twice without showing it.
 
 mod inbox;
 mod outbox;
-mod people;
-mod promises;
+mod pending_replies;
+mod senders;
 #[cfg(test)]
 mod tests;
 
 pub use inbox::{Backlog, InboxRow, InboxState, NewInbound};
-pub use outbox::{NewOutbound, OutboxCounts, OutboxKey, OutboxRow, OutboxState, SendEnd};
-pub use people::{ChatRow, SenderRow, SenderState};
-pub use promises::Promise;
+pub use outbox::{NewOutbound, OutboxCounts, OutboxKey, OutboxRow, OutboxState, SendResult};
+pub use pending_replies::PendingReply;
+pub use senders::{ChatRow, SenderRow, SenderState};
 
 use std::sync::Arc;
 
@@ -20,7 +23,7 @@ use crate::changes::Changes;
 use crate::sql::Sql;
 use inbox::InboxWriter;
 
-/// The records of chats.
+/// Records of chats. Cheap to clone.
 #[derive(Clone)]
 pub struct Chats {
     sql: Sql,
@@ -47,16 +50,15 @@ impl Chats {
         }
     }
 
-    /// Tells when somebody asks to be known or is decided about, when something does not arrive or
-    /// cannot be worked on, and what else is noted there.
+    /// Notifies of pairing requests and decisions, and of messages that could not be delivered or processed.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// Tells of a change if there was one.
+    /// Notifies if rows were changed; returns whether there were any.
     fn changed(&self, rows: u64) -> bool {
         if rows > 0 {
-            self.changes.note();
+            self.changes.notify();
         }
         rows > 0
     }

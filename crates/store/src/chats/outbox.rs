@@ -13,9 +13,9 @@ use super::Chats;
 use crate::error::StoreError;
 use crate::sql::{Row, Statement, Tx};
 
-/// How the key of a message to a contact begins.
+/// Prefix of keys of messages to contacts.
 const CONTACT: &str = "contact:";
-/// What a resent message has at the end of its key, beside that of the first attempt.
+/// Suffix of the key of a resent message.
 const RESENT: char = '+';
 
 /// The idempotency key of an outgoing message: one that is queued again under the same key is sent
@@ -24,13 +24,12 @@ const RESENT: char = '+';
 pub struct OutboxKey(String);
 
 impl OutboxKey {
-    /// A key of any text that its sender makes unique.
+    /// A key; the sender makes it unique.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// How the keys of all parts of a message to a contact begin, so that it is found again by its
-    /// hashed id.
+    /// Prefix of the keys of all parts of a message to a contact, to find it by its hashed id.
     pub fn contact_prefix(hashed_id: &str) -> String {
         format!("{CONTACT}{hashed_id}:")
     }
@@ -79,37 +78,37 @@ pub struct NewOutbound {
     pub key: OutboxKey,
     /// The platform.
     pub channel: String,
-    /// The account of ours.
+    /// Our account.
     pub account: String,
     /// The chat.
     pub lane: ChatLane,
-    /// What is said, as JSON.
+    /// The message, as JSON.
     pub body: String,
-    /// The conversation that it comes from.
+    /// The session that it comes from.
     pub session_key: Option<String>,
 }
 
-/// Where something that is to be said stands.
+/// State of an outgoing message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutboxState {
-    /// It waits for its turn.
+    /// Queued.
     Pending,
-    /// It is on its way.
+    /// Being sent.
     Sending,
-    /// It arrived.
+    /// Sent.
     Sent,
-    /// It did not arrive, and is not tried again by itself.
+    /// Failed, and not retried automatically.
     Failed,
-    /// It may have arrived or not.
+    /// May have arrived or not.
     Unknown,
-    /// The owner let go of it.
+    /// Dropped by the owner.
     Dropped,
 }
 
 impl OutboxState {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
+    /// Its name in records and listings.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Sending => "sending",
@@ -133,7 +132,7 @@ impl std::str::FromStr for OutboxState {
             Self::Unknown,
             Self::Dropped,
         ];
-        all.into_iter().find(|one| one.word() == text).ok_or(())
+        all.into_iter().find(|one| one.as_str() == text).ok_or(())
     }
 }
 
@@ -144,72 +143,72 @@ pub struct OutboxRow {
     pub id: String,
     /// Its idempotency key.
     pub key: OutboxKey,
-    /// Its place among all.
+    /// Its sequence number, which orders it within its chat.
     pub seq: i64,
     /// The platform.
     pub channel: String,
-    /// The account of ours.
+    /// Our account.
     pub account: String,
     /// The chat.
     pub lane: ChatLane,
-    /// What is said, as JSON.
+    /// The message, as JSON.
     pub body: String,
-    /// Where it stands.
+    /// Its state.
     pub state: OutboxState,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: i64,
-    /// Not before this.
+    /// Not to be sent before this.
     pub due: Timestamp,
-    /// What went wrong last.
+    /// The last error.
     pub why: Option<String>,
     /// The platform's id of it.
     pub message: Option<String>,
-    /// The conversation that it comes from.
+    /// The session that it comes from.
     pub session_key: Option<String>,
-    /// Since when it is to be said.
+    /// When it was queued.
     pub created: Timestamp,
     /// When it ended.
     pub ended: Option<Timestamp>,
 }
 
-/// How an attempt ended.
+/// Result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SendEnd {
-    /// It arrived.
+pub enum SendResult {
+    /// It was sent.
     Sent {
         /// The platform's id of it.
         message: Option<String>,
     },
-    /// It did not; it is tried again.
-    Again {
+    /// It failed and will be retried.
+    Retry {
         /// Not before this.
         due: Timestamp,
-        /// What went wrong.
+        /// The error.
         why: String,
     },
-    /// It did not, and never will.
+    /// It failed permanently.
     Failed {
         /// Why.
         why: String,
     },
     /// It may have arrived or not.
     Unknown {
-        /// Why that is not known.
+        /// Why this is unknown.
         why: String,
-        /// Whether it is said once more.
-        again: bool,
+        /// Whether to resend it.
+        resend: bool,
     },
 }
 
-/// What did not arrive, or may not have.
+/// Numbers of messages that were not delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[schemars(rename = "OutboxCount")]
 pub struct OutboxCounts {
-    /// How many did not arrive.
+    /// Failed.
     pub failed: u64,
-    /// Of how many that is not known.
+    /// May have arrived or not.
     pub unknown: u64,
-    /// How many wait.
+    /// Queued or being sent.
     pub waiting: u64,
 }
 
@@ -226,10 +225,9 @@ impl OutboxRow {
             account: row.text("account")?,
             lane: row.parsed("lane")?,
             body: row.text("body")?,
-            state: row
-                .text("state")?
-                .parse()
-                .map_err(|()| StoreError::corrupt("a message in no state".to_owned()))?,
+            state: row.text("state")?.parse().map_err(|()| {
+                StoreError::corrupt("an outgoing message has an unknown state".to_owned())
+            })?,
             attempts: row.int("attempts")?,
             due: Timestamp(row.int("due")?),
             why: row.text_or_null("why")?,
@@ -242,9 +240,8 @@ impl OutboxRow {
 }
 
 impl Chats {
-    /// Keeps what is to be said, in this order; what is known by its key already stays as it is. The
-    /// ids of all of them.
-    pub async fn say(&self, all: &[NewOutbound]) -> Result<Vec<String>, StoreError> {
+    /// Queues messages in this order and returns their ids. Those whose key is known stay unchanged.
+    pub async fn send(&self, all: &[NewOutbound]) -> Result<Vec<String>, StoreError> {
         let mut tx = self.sql.begin().await?;
         let ids = self.put(&mut tx, all).await?;
         tx.commit().await?;
@@ -284,9 +281,9 @@ impl Chats {
         Ok(ids)
     }
 
-    /// The first of each chat of an account that waits: those that are due, the oldest first, then
-    /// those that are next, so that chats that have to wait stand in nobody's way.
-    pub async fn next_to_say(
+    /// The next message of each chat of an account: due ones first, oldest first, so that chats waiting for a retry do
+    /// not use up the limit.
+    pub async fn next_outbound(
         &self,
         channel: &str,
         account: &str,
@@ -305,8 +302,8 @@ impl Chats {
         rows.iter().map(OutboxRow::read).collect()
     }
 
-    /// Whether something is still to be said in a chat.
-    pub async fn is_waiting(&self, lane: &str) -> Result<bool, StoreError> {
+    /// Whether messages are queued for a chat.
+    pub async fn has_outbound(&self, lane: &str) -> Result<bool, StoreError> {
         let select = Statement::new("SELECT seq FROM outbox WHERE ")
             .then(OPEN)
             .then_with(" AND lane = ", lane)
@@ -314,8 +311,9 @@ impl Chats {
         Ok(self.sql.one(select).await?.is_some())
     }
 
-    /// Notes that it is on its way: from here on a crash leaves it unknown whether it arrived.
-    pub async fn sending(&self, id: &str) -> Result<bool, StoreError> {
+    /// Marks a message as being sent: from here on a crash leaves it unknown whether it arrived. False if it is no longer
+    /// queued.
+    pub async fn mark_sending(&self, id: &str) -> Result<bool, StoreError> {
         let update = Statement::new(
             "UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE id = $1 AND state = 'pending'",
         )
@@ -323,41 +321,40 @@ impl Chats {
         Ok(self.sql.run(update).await? > 0)
     }
 
-    /// Notes how an attempt ended. What is said once more is a message of its own, which takes the
-    /// place of this one in its chat.
-    pub async fn sent(&self, id: &str, end: &SendEnd) -> Result<(), StoreError> {
+    /// Records the result of an attempt. A resent message is a new row, which takes the position of this one in its chat.
+    pub async fn finish_attempt(&self, id: &str, end: &SendResult) -> Result<(), StoreError> {
         let now = self.clock.now();
         let update = match end {
-            SendEnd::Sent { message } => Statement::new(
+            SendResult::Sent { message } => Statement::new(
                 "UPDATE outbox SET state = 'sent', message = $2, why = NULL, ended = $3 WHERE id = $1 AND state = 'sending'",
             )
             .bind(id)
             .bind(message.clone())
             .bind(now),
-            SendEnd::Again { due, why } => Statement::new(
+            SendResult::Retry { due, why } => Statement::new(
                 "UPDATE outbox SET state = 'pending', due = $2, why = $3 WHERE id = $1 AND state = 'sending'",
             )
             .bind(id)
             .bind(*due)
             .bind(why.as_str()),
-            // It may not even have been possible to begin.
-            SendEnd::Failed { why } => ended("failed", id, why, now).then(" AND state IN ('pending', 'sending')"),
-            SendEnd::Unknown { why, .. } => ended("unknown", id, why, now).then(" AND state = 'sending'"),
+            // Also from `pending`: a message can fail before its attempt begins, for instance when its file is gone.
+            SendResult::Failed { why } => ended("failed", id, why, now).then(" AND state IN ('pending', 'sending')"),
+            SendResult::Unknown { why, .. } => ended("unknown", id, why, now).then(" AND state = 'sending'"),
         };
         let mut tx = self.sql.begin().await?;
         tx.run(update).await?;
-        if let SendEnd::Unknown { again: true, .. } = end {
-            self.once_more(&mut tx, id).await?;
+        if let SendResult::Unknown { resend: true, .. } = end {
+            self.queue_copy(&mut tx, id).await?;
         }
         tx.commit().await?;
-        if let SendEnd::Failed { .. } | SendEnd::Unknown { .. } = end {
-            self.changes.note();
+        if let SendResult::Failed { .. } | SendResult::Unknown { .. } = end {
+            self.changes.notify();
         }
         Ok(())
     }
 
-    /// Says something once more in its own place of the chat: the first is moved aside.
-    async fn once_more(&self, tx: &mut Tx, id: &str) -> Result<(), StoreError> {
+    /// Queues a copy in the position of the original, whose row moves out of the order.
+    async fn queue_copy(&self, tx: &mut Tx, id: &str) -> Result<(), StoreError> {
         let select = Statement::new(COLUMNS).then_with(" WHERE id = ", id);
         let Some(row) = tx.one(select).await? else {
             return Ok(());
@@ -369,7 +366,8 @@ impl Chats {
         if tx.one(known).await?.is_some() {
             return Ok(());
         }
-        // The id goes on with what is said: a platform that knows it by that takes it once.
+        // The copy takes over the id and the original gets a new one: platforms that deduplicate by our id then deliver
+        // the message only once.
         let first = self.ids.next::<Uuid>().to_string();
         let aside = Statement::new(
             "UPDATE outbox SET id = $2, seq = (SELECT COALESCE(MIN(seq), 0) - 1 FROM outbox WHERE seq < 0) WHERE id = $1",
@@ -390,13 +388,13 @@ impl Chats {
         .bind(row.lane.as_str())
         .bind(row.body)
         .bind(now)
-        .bind(format!("said once more, because of {first} it is not known whether it arrived"))
+        .bind(format!("resent: it is unknown whether {first} arrived"))
         .bind(row.session_key);
         tx.run(insert).await.map(drop)
     }
 
-    /// Notes that something that was sent did not arrive after all; whether it was ours.
-    pub async fn bounced(
+    /// Records that a sent message was not delivered after all; whether it was ours.
+    pub async fn mark_bounced(
         &self,
         channel: &str,
         account: &str,
@@ -413,22 +411,26 @@ impl Chats {
         Ok(self.changed(self.sql.run(update).await?))
     }
 
-    /// What was on its way when the gateway last ended.
-    pub async fn was_sending(&self) -> Result<Vec<OutboxRow>, StoreError> {
+    /// Messages that were being sent when the gateway last ended.
+    pub async fn interrupted(&self) -> Result<Vec<OutboxRow>, StoreError> {
         let select = Statement::new(COLUMNS).then(" WHERE state = 'sending' ORDER BY seq");
         let rows = self.sql.all(select).await?;
         rows.iter().map(OutboxRow::read).collect()
     }
 
-    /// One of them.
+    /// One outgoing message.
     pub async fn outbound(&self, id: &str) -> Result<Option<OutboxRow>, StoreError> {
         let select = Statement::new(COLUMNS).then_with(" WHERE id = ", id);
         let row = self.sql.one(select).await?;
         row.as_ref().map(OutboxRow::read).transpose()
     }
 
-    /// The first in a chat whose key begins like that.
-    pub async fn said_as(&self, lane: &str, prefix: &str) -> Result<Option<OutboxRow>, StoreError> {
+    /// The first message of a chat whose key starts with `prefix`.
+    pub async fn outbound_by_key(
+        &self,
+        lane: &str,
+        prefix: &str,
+    ) -> Result<Option<OutboxRow>, StoreError> {
         // A range of the unique index: the last character is a separator, and its successor ends it.
         let mut end = prefix.to_owned();
         let last = end.pop().and_then(|last| char::from_u32(last as u32 + 1));
@@ -442,14 +444,14 @@ impl Chats {
         row.as_ref().map(OutboxRow::read).transpose()
     }
 
-    /// What is in a state, or in any that the owner should look at; the latest first.
+    /// Messages in a state, or in any state but sent and dropped; latest first.
     pub async fn outbox(
         &self,
         state: Option<OutboxState>,
         limit: u32,
     ) -> Result<Vec<OutboxRow>, StoreError> {
         let select = match state {
-            Some(state) => Statement::new(COLUMNS).then_with(" WHERE state = ", state.word()),
+            Some(state) => Statement::new(COLUMNS).then_with(" WHERE state = ", state.as_str()),
             None => Statement::new(COLUMNS)
                 .then(" WHERE state IN ('pending', 'sending', 'failed', 'unknown')"),
         };
@@ -460,10 +462,10 @@ impl Chats {
         rows.iter().map(OutboxRow::read).collect()
     }
 
-    /// How much did not arrive, or waits.
-    pub async fn lost(&self) -> Result<OutboxCounts, StoreError> {
+    /// Counts undelivered messages.
+    pub async fn undelivered(&self) -> Result<OutboxCounts, StoreError> {
         let select = Statement::new(
-            // Each half as its index has it, so that what was sent is not looked through.
+            // One partial index per half: a single query would scan every message ever sent.
             "SELECT 'waiting' AS state, COUNT(*) AS count FROM outbox WHERE state IN ('pending', 'sending')
              UNION ALL
              SELECT state, COUNT(*) AS count FROM outbox WHERE state IN ('failed', 'unknown') GROUP BY state",
@@ -480,8 +482,7 @@ impl Chats {
         Ok(lost)
     }
 
-    /// Has something tried again that failed or is of unknown end, at the end of its chat; whether
-    /// there was such a thing.
+    /// Queues a failed message, or one of unknown outcome, at the end of its chat; whether there was one.
     pub async fn resend(&self, id: &str) -> Result<bool, StoreError> {
         let update = Statement::new(
             "UPDATE outbox SET state = 'pending', attempts = 0, due = $2, ended = NULL,
@@ -493,8 +494,8 @@ impl Chats {
         Ok(self.changed(self.sql.run(update).await?))
     }
 
-    /// Lets go of something that has not arrived; whether there was such a thing.
-    pub async fn let_go(&self, id: &str) -> Result<bool, StoreError> {
+    /// Drops an undelivered message; whether there was one.
+    pub async fn drop_outbound(&self, id: &str) -> Result<bool, StoreError> {
         let update = Statement::new(
             "UPDATE outbox SET state = 'dropped', ended = $2 WHERE id = $1 AND state IN ('pending', 'failed', 'unknown')",
         )
@@ -503,7 +504,7 @@ impl Chats {
         Ok(self.changed(self.sql.run(update).await?))
     }
 
-    /// Forgets what ended before `before`, a bounded number at a time; how many that were.
+    /// Deletes a bounded number of messages that ended before `before`; returns how many.
     pub async fn sweep_outbox(&self, before: Timestamp) -> Result<u64, StoreError> {
         let delete = Statement::new(
             "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE ended IS NOT NULL AND ended < $1 LIMIT 1000)",

@@ -27,19 +27,22 @@ fn words(lane: &str, key: &str) -> NewOutbound {
 }
 
 async fn next(chats: &Chats) -> Vec<String> {
-    let rows = chats.next_to_say("telegram", "default", 100).await.unwrap();
+    let rows = chats
+        .next_outbound("telegram", "default", 100)
+        .await
+        .unwrap();
     rows.into_iter().map(|row| row.key.to_string()).collect()
 }
 
 #[tokio::test]
-async fn an_event_is_kept_once_however_often_and_by_however_many_it_is_told() {
+async fn an_event_is_stored_once_however_often_it_is_delivered() {
     let home = TestHome::new();
     let store = home.open().await;
     let chats = store.chats();
     let tell = |n: usize| {
         let chats = chats.clone();
         let events = vec![event("a", "1"), event("b", &format!("own-{n}"))];
-        tokio::spawn(async move { chats.hear(events).await.unwrap() })
+        tokio::spawn(async move { chats.receive(events).await.unwrap() })
     };
     let told: Vec<_> = (0..40).map(tell).collect();
     let mut new = 0;
@@ -47,10 +50,10 @@ async fn an_event_is_kept_once_however_often_and_by_however_many_it_is_told() {
         new += one.await.unwrap();
     }
     assert_eq!(new, 41, "the shared one once, and each one's own");
-    assert_eq!(chats.hear(vec![event("a", "1")]).await.unwrap(), 0);
+    assert_eq!(chats.receive(vec![event("a", "1")]).await.unwrap(), 0);
     store.close().await.unwrap();
     let store = home.open().await;
-    let heads = store.chats().heads(&[], 10).await.unwrap();
+    let heads = store.chats().next_inbound(&[], 10).await.unwrap();
     assert_eq!(
         heads.len(),
         2,
@@ -59,94 +62,106 @@ async fn an_event_is_kept_once_however_often_and_by_however_many_it_is_told() {
 }
 
 #[tokio::test]
-async fn a_chat_is_worked_on_in_order_and_others_do_not_wait_for_it() {
+async fn a_chat_is_processed_in_order_without_delaying_others() {
     let home = TestHome::new();
     let store = home.open().await;
     let chats = store.chats();
     let events = vec![event("a", "1"), event("a", "2"), event("b", "3")];
-    chats.hear(events).await.unwrap();
-    let heads = chats.heads(&["a".to_owned()], 10).await.unwrap();
+    chats.receive(events).await.unwrap();
+    let heads = chats.next_inbound(&["a".to_owned()], 10).await.unwrap();
     assert_eq!(heads.len(), 1);
     assert_eq!(heads[0].event, "3");
-    let first = chats.head("a").await.unwrap().unwrap();
+    let first = chats.next_inbound_in("a").await.unwrap().unwrap();
     assert_eq!(first.event, "1");
     chats
-        .settle(&first.id, InboxState::Failed, Some("poison"))
+        .finish_inbound(&first.id, InboxState::Failed, Some("poison"))
         .await
         .unwrap();
-    assert_eq!(chats.head("a").await.unwrap().unwrap().event, "2");
-    let failed = chats.failed(10).await.unwrap();
+    assert_eq!(
+        chats.next_inbound_in("a").await.unwrap().unwrap().event,
+        "2"
+    );
+    let failed = chats.failed_inbound(10).await.unwrap();
     assert_eq!(failed[0].why.as_deref(), Some("poison"));
-    assert!(chats.retry(&first.id).await.unwrap());
-    assert_eq!(chats.head("a").await.unwrap().unwrap().event, "1");
+    assert!(chats.retry_inbound(&first.id).await.unwrap());
+    assert_eq!(
+        chats.next_inbound_in("a").await.unwrap().unwrap().event,
+        "1"
+    );
     assert!(
-        !chats.retry(&first.id).await.unwrap(),
+        !chats.retry_inbound(&first.id).await.unwrap(),
         "it is no longer failed"
     );
 }
 
 #[tokio::test]
-async fn what_is_said_twice_by_one_key_is_said_once_and_in_order() {
+async fn a_message_queued_twice_under_one_key_is_sent_once_and_in_order() {
     let home = TestHome::new();
     let store = home.open().await;
     let chats = store.chats();
     let ids = chats
-        .say(&[words("a", "1"), words("a", "2"), words("b", "3")])
+        .send(&[words("a", "1"), words("a", "2"), words("b", "3")])
         .await
         .unwrap();
-    let again = chats.say(&[words("a", "1")]).await.unwrap();
+    let again = chats.send(&[words("a", "1")]).await.unwrap();
     assert_eq!(again[0], ids[0]);
     assert_eq!(next(chats).await, ["1", "3"]);
-    assert!(chats.sending(&ids[0]).await.unwrap());
-    assert!(!chats.sending(&ids[0]).await.unwrap(), "it is on its way");
-    let wait = SendEnd::Again {
+    assert!(chats.mark_sending(&ids[0]).await.unwrap());
+    assert!(
+        !chats.mark_sending(&ids[0]).await.unwrap(),
+        "it is on its way"
+    );
+    let wait = SendResult::Retry {
         due: Timestamp(1),
         why: "busy".to_owned(),
     };
-    chats.sent(&ids[0], &wait).await.unwrap();
+    chats.finish_attempt(&ids[0], &wait).await.unwrap();
     assert_eq!(
         next(chats).await,
         ["1", "3"],
         "the second waits for the first"
     );
-    chats.sending(&ids[0]).await.unwrap();
+    chats.mark_sending(&ids[0]).await.unwrap();
     let message = Some("m".to_owned());
     chats
-        .sent(&ids[0], &SendEnd::Sent { message })
+        .finish_attempt(&ids[0], &SendResult::Sent { message })
         .await
         .unwrap();
     assert_eq!(next(chats).await, ["2", "3"]);
-    chats.sending(&ids[1]).await.unwrap();
+    chats.mark_sending(&ids[1]).await.unwrap();
     let why = "no such chat".to_owned();
-    chats.sent(&ids[1], &SendEnd::Failed { why }).await.unwrap();
+    chats
+        .finish_attempt(&ids[1], &SendResult::Failed { why })
+        .await
+        .unwrap();
     assert_eq!(next(chats).await, ["3"]);
-    assert_eq!(chats.lost().await.unwrap().failed, 1);
+    assert_eq!(chats.undelivered().await.unwrap().failed, 1);
     assert!(chats.resend(&ids[1]).await.unwrap());
     assert_eq!(next(chats).await, ["3", "2"], "at the end");
-    assert!(chats.let_go(&ids[1]).await.unwrap());
-    assert_eq!(chats.lost().await.unwrap().failed, 0);
+    assert!(chats.drop_outbound(&ids[1]).await.unwrap());
+    assert_eq!(chats.undelivered().await.unwrap().failed, 0);
 }
 
 #[tokio::test]
-async fn what_may_have_arrived_is_shown_and_said_once_more_in_its_place() {
+async fn a_message_of_unknown_outcome_is_shown_and_resent_in_its_position() {
     let home = TestHome::new();
     let store = home.open().await;
     let chats = store.chats();
     let ids = chats
-        .say(&[words("a", "1"), words("a", "2")])
+        .send(&[words("a", "1"), words("a", "2")])
         .await
         .unwrap();
     for (id, key) in [(ids[0].clone(), "1+")] {
-        chats.sending(&id).await.unwrap();
-        assert_eq!(chats.was_sending().await.unwrap().len(), 1);
-        let end = SendEnd::Unknown {
+        chats.mark_sending(&id).await.unwrap();
+        assert_eq!(chats.interrupted().await.unwrap().len(), 1);
+        let end = SendResult::Unknown {
             why: "cut".to_owned(),
-            again: true,
+            resend: true,
         };
-        chats.sent(&id, &end).await.unwrap();
+        chats.finish_attempt(&id, &end).await.unwrap();
         assert_eq!(next(chats).await, [key], "before what came later");
     }
-    let lost = chats.lost().await.unwrap();
+    let lost = chats.undelivered().await.unwrap();
     assert_eq!((lost.unknown, lost.waiting), (1, 2));
     let shown = chats.outbox(Some(OutboxState::Unknown), 10).await.unwrap();
     assert_eq!(shown[0].key.as_str(), "1");
@@ -159,44 +174,47 @@ async fn what_may_have_arrived_is_shown_and_said_once_more_in_its_place() {
 }
 
 #[tokio::test]
-async fn chats_that_have_to_wait_stand_in_nobodys_way() {
+async fn chats_waiting_for_a_retry_do_not_delay_others() {
     let home = TestHome::new();
     let store = home.open().await;
     let chats = store.chats();
     let mut ids = Vec::new();
     for number in 0..5 {
         let slow = words(&format!("slow-{number}"), &format!("{number}"));
-        ids.extend(chats.say(&[slow]).await.unwrap());
+        ids.extend(chats.send(&[slow]).await.unwrap());
     }
     for (number, id) in (0_i64..).zip(&ids) {
-        chats.sending(id).await.unwrap();
-        let wait = SendEnd::Again {
+        chats.mark_sending(id).await.unwrap();
+        let wait = SendResult::Retry {
             due: Timestamp(i64::MAX - number),
             why: "slowly".to_owned(),
         };
-        chats.sent(id, &wait).await.unwrap();
+        chats.finish_attempt(id, &wait).await.unwrap();
     }
-    chats.say(&[words("quick", "q")]).await.unwrap();
-    let first = chats.next_to_say("telegram", "default", 2).await.unwrap();
+    chats.send(&[words("quick", "q")]).await.unwrap();
+    let first = chats.next_outbound("telegram", "default", 2).await.unwrap();
     let keys: Vec<&str> = first.iter().map(|row| row.key.as_str()).collect();
     assert_eq!(keys, ["q", "4"], "what is due, then what is next");
 }
 
 #[tokio::test]
-async fn what_cannot_even_be_begun_is_laid_aside_too() {
+async fn a_message_that_cannot_be_attempted_fails_too() {
     let home = TestHome::new();
     let store = home.open().await;
     let chats = store.chats();
     let ids = chats
-        .say(&[words("a", "1"), words("a", "2")])
+        .send(&[words("a", "1"), words("a", "2")])
         .await
         .unwrap();
     let why = "the message is damaged".to_owned();
-    chats.sent(&ids[0], &SendEnd::Failed { why }).await.unwrap();
+    chats
+        .finish_attempt(&ids[0], &SendResult::Failed { why })
+        .await
+        .unwrap();
     assert_eq!(next(chats).await, ["2"]);
-    assert_eq!(chats.lost().await.unwrap().failed, 1);
-    let done = SendEnd::Sent { message: None };
-    chats.sent(&ids[1], &done).await.unwrap();
+    assert_eq!(chats.undelivered().await.unwrap().failed, 1);
+    let done = SendResult::Sent { message: None };
+    chats.finish_attempt(&ids[1], &done).await.unwrap();
     assert_eq!(
         next(chats).await,
         ["2"],
@@ -205,44 +223,44 @@ async fn what_cannot_even_be_begun_is_laid_aside_too() {
 }
 
 #[tokio::test]
-async fn an_answer_and_the_end_of_its_debt_are_one_step() {
+async fn queueing_a_reply_and_removing_the_pending_one_are_one_transaction() {
     let home = TestHome::new();
     let store = home.open().await;
     let chats = store.chats();
-    let promise = Promise {
+    let promise = PendingReply {
         session_key: "agent:main:main".to_owned(),
         run_id: "r".to_owned(),
-        place: ChatRef::dm("telegram", "default", "42"),
+        chat: ChatRef::dm("telegram", "default", "42"),
         ticket: Some("t".to_owned()),
         draft: None,
         created: Timestamp(1),
     };
-    chats.promise(&promise).await.unwrap();
-    chats.promise(&promise).await.unwrap();
+    chats.add_pending_reply(&promise).await.unwrap();
+    chats.add_pending_reply(&promise).await.unwrap();
     chats
-        .drafted("agent:main:main", "r", Some("77"))
+        .set_draft("agent:main:main", "r", Some("77"))
         .await
         .unwrap();
     let owed = chats
-        .promised("agent:main:main", "r")
+        .pending_reply("agent:main:main", "r")
         .await
         .unwrap()
         .unwrap();
     assert_eq!(owed.draft.as_deref(), Some("77"));
-    assert_eq!(owed.place, promise.place);
+    assert_eq!(owed.chat, promise.chat);
     for _ in 0..2 {
         let answer = [words("a", "reply:1"), words("a", "reply:2")];
         chats
-            .keep_promise("agent:main:main", "r", &answer)
+            .send_reply("agent:main:main", "r", &answer)
             .await
             .unwrap();
-        assert!(chats.promises().await.unwrap().is_empty());
-        assert_eq!(chats.lost().await.unwrap().waiting, 2);
+        assert!(chats.pending_replies().await.unwrap().is_empty());
+        assert_eq!(chats.undelivered().await.unwrap().waiting, 2);
     }
 }
 
 #[tokio::test]
-async fn whoever_asks_to_be_known_stays_as_the_owner_decided() {
+async fn a_decided_sender_stays_decided() {
     let home = TestHome::new();
     let store = home.open().await;
     let chats = store.chats();
@@ -254,25 +272,25 @@ async fn whoever_asks_to_be_known_stays_as_the_owner_decided() {
         state: SenderState::Asking,
         owner: false,
         code: Some("ABCD".to_owned()),
-        said: Some("hello".to_owned()),
-        place: ChatRef::dm("line", "default", "U1"),
-        asked: Timestamp(1),
+        first_message: Some("hello".to_owned()),
+        chat: ChatRef::dm("line", "default", "U1"),
+        requested: Timestamp(1),
         decided: None,
     };
-    assert!(chats.ask_to_be_known(&ada).await.unwrap());
-    assert!(!chats.ask_to_be_known(&ada).await.unwrap());
+    assert!(chats.request_pairing(&ada).await.unwrap());
+    assert!(!chats.request_pairing(&ada).await.unwrap());
     assert!(
         chats
             .decide_sender("line", "U1", SenderState::Approved, true)
             .await
             .unwrap()
     );
-    assert!(!chats.ask_to_be_known(&ada).await.unwrap());
+    assert!(!chats.request_pairing(&ada).await.unwrap());
     let known = chats.sender("line", "U1").await.unwrap().unwrap();
     assert_eq!((known.state, known.owner), (SenderState::Approved, true));
     assert_eq!(known.code, None);
     assert_eq!(chats.sweep_senders(Timestamp(100)).await.unwrap(), 0);
-    assert!(chats.forget_sender("line", "U1").await.unwrap());
+    assert!(chats.remove_sender("line", "U1").await.unwrap());
     assert!(
         !chats
             .decide_sender("line", "U1", SenderState::Approved, false)
@@ -282,7 +300,7 @@ async fn whoever_asks_to_be_known_stays_as_the_owner_decided() {
 }
 
 #[test]
-fn keys_of_outgoing_messages_keep_their_text_and_say_what_they_are_for() {
+fn keys_of_outgoing_messages_keep_their_text_and_purpose() {
     for (text, contact, resend) in [
         ("said:018f", false, false),
         ("contact:00ff:key:0", true, false),

@@ -6,19 +6,19 @@ use manyhands_core::{CallId, CollectionId, Timestamp};
 use serde_json::{Map, Value};
 
 use super::filter::{Filter, Sort};
-use super::{CollectionRoom, Collections, book};
+use super::{CollectionLimits, Collections, book};
 use crate::error::StoreError;
 use crate::sql::{Param, Row, Statement, in_groups};
 
 /// The longest id of a row.
 const MAX_ID: usize = 128;
 
-/// A row to be kept.
+/// A row to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRow {
-    /// Its id: a row of this id is replaced; a fresh one when not given.
+    /// Its id: an existing row is replaced. Default: a new id.
     pub id: Option<String>,
-    /// What it holds.
+    /// Its contents.
     pub data: Map<String, Value>,
 }
 
@@ -27,7 +27,7 @@ pub struct NewRow {
 pub struct DataRow {
     /// Its id.
     pub id: String,
-    /// What it holds.
+    /// Its contents.
     pub data: Value,
     /// When it was first written.
     pub created: Timestamp,
@@ -35,35 +35,35 @@ pub struct DataRow {
     pub updated: Timestamp,
 }
 
-/// Which rows, in which order.
+/// Selects and sorts rows.
 #[derive(Debug, Clone, Default)]
 pub struct RowQuery {
-    /// Only those that pass.
+    /// Only matching rows.
     pub filter: Option<Filter>,
-    /// The order; the oldest first when empty.
+    /// The order; oldest first if empty.
     pub sort: Vec<Sort>,
-    /// How many at most.
+    /// Maximum number.
     pub limit: u32,
-    /// How many to pass over.
+    /// Number of rows to skip.
     pub offset: u32,
 }
 
-/// Rows that were found.
+/// Result of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
     /// The rows.
     pub rows: Vec<DataRow>,
-    /// How many there are in all.
+    /// Number of all matching rows.
     pub total: u64,
 }
 
 impl Collections {
-    /// Keeps rows, all or none; their ids in order, and how many of them are new.
+    /// Stores all of these rows or none; returns their ids in order, and how many are new.
     pub async fn put_rows(
         &self,
         id: CollectionId,
         rows: Vec<NewRow>,
-        room: CollectionRoom,
+        room: CollectionLimits,
     ) -> Result<(Vec<String>, u64), StoreError> {
         let mut texts = BTreeMap::new();
         let mut ids = Vec::with_capacity(rows.len());
@@ -120,15 +120,17 @@ impl Collections {
         }
     }
 
-    /// Rows that pass, and how many there are in all.
+    /// Matching rows, and their total number.
     pub async fn rows(&self, id: CollectionId, query: &RowQuery) -> Result<Rows, StoreError> {
+        // One snapshot for the page and the total, so that they agree.
         let mut tx = self.sql.moment().await?;
         let outcome = async {
             let select = Statement::new("SELECT id, data, created, updated FROM datastore_row");
-            let mut select = passing(select, id, query.filter.as_ref()).then(" ORDER BY ");
+            let mut select = matching(select, id, query.filter.as_ref()).then(" ORDER BY ");
             for sort in &query.sort {
                 select = sort.compile(select).then(", ");
             }
+            // Always ends with the id: rows that sort equal would otherwise change places between two pages.
             let order = if query.sort.is_empty() {
                 "created, id"
             } else {
@@ -140,7 +142,7 @@ impl Collections {
                 .then_with(" OFFSET ", i64::from(query.offset));
             let rows = tx.all(select).await?;
             let count = Statement::new("SELECT COUNT(*) AS total FROM datastore_row");
-            let total = tx.one(passing(count, id, query.filter.as_ref())).await?;
+            let total = tx.one(matching(count, id, query.filter.as_ref())).await?;
             let total = total.map_or(Ok(0), |row| row.int("total"))?;
             Ok(Rows {
                 rows: rows.iter().map(data_row).collect::<Result<_, _>>()?,
@@ -152,7 +154,7 @@ impl Collections {
         outcome
     }
 
-    /// Removes rows by their ids; how many there were.
+    /// Deletes rows by id; returns how many.
     pub async fn remove_rows(
         &self,
         id: CollectionId,
@@ -163,13 +165,13 @@ impl Collections {
         self.removing(id, deletes.collect()).await
     }
 
-    /// Removes the rows that pass; how many there were.
-    pub async fn remove_passing(
+    /// Deletes matching rows; returns how many.
+    pub async fn remove_matching(
         &self,
         id: CollectionId,
         filter: &Filter,
     ) -> Result<u64, StoreError> {
-        let delete = passing(
+        let delete = matching(
             Statement::new("DELETE FROM datastore_row"),
             id,
             Some(filter),
@@ -207,7 +209,7 @@ fn among(head: &'static str, id: CollectionId, ids: Vec<String>) -> Statement {
     statement.then(")")
 }
 
-fn passing(statement: Statement, id: CollectionId, filter: Option<&Filter>) -> Statement {
+fn matching(statement: Statement, id: CollectionId, filter: Option<&Filter>) -> Statement {
     let statement = statement.then_with(" WHERE collection = ", id.to_string());
     match filter {
         Some(filter) => filter.compile(statement.then(" AND ")),

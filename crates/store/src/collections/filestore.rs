@@ -1,4 +1,4 @@
-//! Files under a path. A file appears whole or not at all, in place of what was there.
+//! Files under a path, replaced atomically.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectStoreExt as _, PutMode};
 use sha2::{Digest as _, Sha256};
 
-use super::{CollectionRoom, Collections, book};
+use super::{CollectionLimits, Collections, book};
 use crate::blobs::blob_path;
 use crate::error::StoreError;
 use crate::hex;
@@ -18,7 +18,7 @@ use crate::sql::{Row, Statement};
 
 pub(crate) const FOLDER: &str = "collections";
 
-/// What is known of a file.
+/// A file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredFile {
     /// Its path.
@@ -46,15 +46,17 @@ fn file(row: &Row) -> Result<StoredFile, StoreError> {
 }
 
 impl Collections {
-    /// Keeps a file; what is known of it, and whether it is new.
+    /// Stores a file; returns its record, and whether it is new.
     pub async fn put_file(
         &self,
         id: CollectionId,
         path: &str,
         content: Bytes,
-        room: CollectionRoom,
+        room: CollectionLimits,
     ) -> Result<(StoredFile, bool), StoreError> {
         let path = checked(path)?;
+        // A new blob each time: readers of the old content finish undisturbed, and a crash before the commit leaves
+        // it in force.
         let blob = self.ids.next::<ArtifactId>().to_string();
         let size = i64::try_from(content.len()).map_err(|_| StoreError::Full)?;
         let now = self.clock.now();
@@ -69,29 +71,29 @@ impl Collections {
         self.blobs
             .put_opts(&location, content.into(), create)
             .await?;
-        let _turn = self.turn.lock().await;
+        let _lock = self.lock.lock().await;
         let entered = self.enter_file(id, &mut kept, size, &blob, room).await;
         match entered {
             Ok(Some(old)) => {
-                self.forget_bytes(&old).await?;
+                self.delete_blob(&old).await?;
                 Ok((kept, false))
             }
             Ok(None) => Ok((kept, true)),
             Err(error) => {
-                let _ = self.forget_bytes(&blob).await;
+                let _ = self.delete_blob(&blob).await;
                 Err(error)
             }
         }
     }
 
-    /// Writes the record; the bytes that it stood for before.
+    /// Writes the record; returns the blob it replaced.
     async fn enter_file(
         &self,
         id: CollectionId,
         kept: &mut StoredFile,
         size: i64,
         blob: &str,
-        room: CollectionRoom,
+        room: CollectionLimits,
     ) -> Result<Option<String>, StoreError> {
         let mut tx = self.sql.begin().await?;
         let select = Statement::new(COLUMNS)
@@ -130,7 +132,7 @@ impl Collections {
         }
     }
 
-    /// A file and its bytes.
+    /// A file and its content.
     pub async fn open_file(
         &self,
         id: CollectionId,
@@ -148,7 +150,7 @@ impl Collections {
         Ok((file(&row)?, bytes))
     }
 
-    /// Files whose path begins with `prefix`, in order; one more than `limit` says there are more.
+    /// Files whose path starts with `prefix`, sorted.
     pub async fn files(
         &self,
         id: CollectionId,
@@ -159,6 +161,7 @@ impl Collections {
         let length = i64::try_from(prefix.chars().count()).unwrap_or(i64::MAX);
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE collection = ", id.to_string())
+            // Not LIKE, in which `_` and `%` of a path would be wildcards.
             .then_with(" AND substr(path, 1, ", length)
             .then_with(") = ", prefix)
             .then_with(" ORDER BY path LIMIT ", i64::from(limit))
@@ -166,10 +169,10 @@ impl Collections {
         self.sql.all(select).await?.iter().map(file).collect()
     }
 
-    /// Removes a file; whether it was there.
+    /// Deletes a file; whether there was one.
     pub async fn remove_file(&self, id: CollectionId, path: &str) -> Result<bool, StoreError> {
         let path = checked(path)?;
-        let _turn = self.turn.lock().await;
+        let _lock = self.lock.lock().await;
         let mut tx = self.sql.begin().await?;
         let delete = Statement::new("DELETE FROM filestore_file")
             .then_with(" WHERE collection = ", id.to_string())
@@ -181,14 +184,13 @@ impl Collections {
         };
         book(&mut tx, id, -1, -row.int("size")?, self.clock.now(), None).await?;
         tx.commit().await?;
-        self.forget_bytes(&row.text("blob")?).await?;
+        self.delete_blob(&row.text("blob")?).await?;
         Ok(true)
     }
 
-    /// Removes bytes that a crash left, once: they were there before this was opened and no
-    /// record names them.
+    /// Removes bytes that a crash left, once: those from before this start that no record names.
     pub async fn sweep(&self) -> Result<(), StoreError> {
-        if self.tidied.swap(true, Ordering::Relaxed) {
+        if self.swept.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
         let mut found = self.blobs.list(Some(&Path::from(FOLDER)));
@@ -203,13 +205,13 @@ impl Collections {
                 .then_with(" WHERE blob = ", name.as_str())
                 .then(" LIMIT 1");
             if self.sql.one(named).await?.is_none() {
-                self.forget_bytes(&name).await?;
+                self.delete_blob(&name).await?;
             }
         }
         Ok(())
     }
 
-    pub(super) async fn forget_bytes(&self, blob: &str) -> Result<(), StoreError> {
+    pub(super) async fn delete_blob(&self, blob: &str) -> Result<(), StoreError> {
         match self.blobs.delete(&place(blob)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),

@@ -1,7 +1,7 @@
-//! Which rows pass: tests of fields, put together with `and`, `or` and `not`.
+//! Filters of rows: tests of fields, combined with `and`, `or` and `not`.
 //!
-//! A filter becomes literals of ours with placeholders between them. Field names and values
-//! travel only as parameters, so nothing in them can become SQL.
+//! A filter compiles to literals with placeholders. Field names and values are parameters, so nothing in them can become
+//! SQL.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 8;
 const MAX_TESTS: usize = 100;
 const MAX_FIELD: usize = 200;
 
-/// Which rows pass.
+/// A filter of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter(FilterNode);
 
@@ -23,7 +23,7 @@ enum FilterNode {
     Test { field: Field, op: Op, value: Value },
 }
 
-/// A way to order rows.
+/// A sort order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sort {
     field: Field,
@@ -74,7 +74,7 @@ fn wrong<T>(at: &str, why: impl std::fmt::Display) -> Result<T, FilterError> {
 }
 
 impl Filter {
-    /// The filter that an object describes: `{"field", "op", "value"}`, or `{"and": […]}`,
+    /// Parses a filter: `{"field", "op", "value"}`, or `{"and": […]}`,
     /// `{"or": […]}`, `{"not": {…}}`.
     pub fn parse(object: &Map<String, Value>) -> Result<Self, FilterError> {
         node(object, "filter", 0, &mut 0).map(Self)
@@ -246,7 +246,8 @@ impl FilterNode {
             Self::Any(nodes) => joined(nodes, " OR ", statement),
             Self::Not(node) => node.compile(statement.then("NOT ")),
             Self::Test { field, op, value } => {
-                // A test of a field that is not there is false, never unknown.
+                // SQL has a third truth value: without this a test of a missing field would be NULL, and so would its
+                // negation.
                 let inner = statement.then("(COALESCE((");
                 compile_test(field, *op, value, inner).then("), 0) <> 0)")
             }
@@ -300,7 +301,7 @@ fn equals(field: &Field, value: &Value, statement: Statement) -> Statement {
     }
 }
 
-/// Only numbers are compared with numbers, and texts with texts.
+/// Compares numbers only with numbers and texts only with texts: SQLite orders all numbers before all texts.
 fn compares(field: &Field, how: &'static str, value: &Value, statement: Statement) -> Statement {
     let kinds = match value {
         Value::Number(_) => " IN ('integer', 'real') AND ",
@@ -330,7 +331,7 @@ fn contains(field: &Field, value: &Value, statement: Statement) -> Statement {
     statement
 }
 
-/// A value as a parameter. Numbers with a fraction travel as text and are read by the database.
+/// Binds a value. Fractions are passed as text and cast, because parameters are integers or texts.
 fn bound(statement: Statement, value: &Value) -> Statement {
     match value {
         Value::Number(number) => match number.as_i64() {

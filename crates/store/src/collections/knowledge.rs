@@ -3,7 +3,7 @@
 use manyhands_core::{CallId, CollectionId, Timestamp};
 
 use super::passages::passages;
-use super::{CollectionRoom, Collections, book};
+use super::{CollectionLimits, Collections, book};
 use crate::error::StoreError;
 use crate::sql::{Param, Row, Statement, in_groups};
 
@@ -76,7 +76,7 @@ impl Collections {
         &self,
         id: CollectionId,
         new: NewDocument,
-        room: CollectionRoom,
+        room: CollectionLimits,
     ) -> Result<(KnowledgeDocument, bool), StoreError> {
         let key = new
             .id
@@ -148,7 +148,7 @@ impl Collections {
         question: &str,
         limit: u32,
     ) -> Result<Vec<Passage>, StoreError> {
-        let Some(words) = words(question) else {
+        let Some(words) = match_query(question) else {
             return Ok(Vec::new());
         };
         let select = Statement::new(
@@ -236,8 +236,8 @@ impl Collections {
     }
 }
 
-/// The words of a question as the index wants them: any may be there, and none is an operator.
-fn words(question: &str) -> Option<String> {
+/// The query for the words of a question: any of them, each quoted so that none is an operator.
+fn match_query(question: &str) -> Option<String> {
     let words: Vec<String> = question
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())

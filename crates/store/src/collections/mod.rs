@@ -26,7 +26,7 @@ pub(crate) use filestore::FOLDER;
 pub use filestore::StoredFile;
 pub use filter::{Filter, FilterError, Sort};
 pub use knowledge::{KnowledgeDocument, NewDocument, Passage};
-pub use record::{CollectionKind, CollectionRecord, Grant, Level, UnknownWord};
+pub use record::{CollectionKind, CollectionRecord, Grant, Level, UnknownName};
 pub use vaults::VaultEntry;
 
 use crate::blobs::Blobs;
@@ -36,9 +36,9 @@ use crate::vault::Vault;
 
 use record::{COLUMNS, check_name, collection, level};
 
-/// How much one collection may hold.
+/// Limits of one collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CollectionRoom {
+pub struct CollectionLimits {
     /// In bytes.
     pub bytes: u64,
     /// Rows, files or documents. 0 means no limit.
@@ -53,11 +53,11 @@ pub struct Collections {
     vault: Vault,
     clock: Arc<dyn Clock>,
     ids: Ids,
-    /// Held while records and their bytes are made to agree.
-    turn: Arc<Mutex<()>>,
+    /// Held while records and their bytes change together.
+    lock: Arc<Mutex<()>>,
     /// When this was opened: unknown bytes that are older were left by a crash.
     opened: Timestamp,
-    tidied: Arc<AtomicBool>,
+    swept: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Collections {
@@ -81,12 +81,12 @@ impl Collections {
             opened: clock.now(),
             clock,
             ids,
-            turn: Arc::default(),
-            tidied: Arc::default(),
+            lock: Arc::default(),
+            swept: Arc::default(),
         }
     }
 
-    /// Makes a collection with its first grants. No two of a kind have one name.
+    /// Creates a collection with its first grants. Names are unique per kind.
     pub async fn create(
         &self,
         kind: CollectionKind,
@@ -111,7 +111,7 @@ impl Collections {
              VALUES ($1, $2, $3, $4, 0, 0, $5, $5)",
         )
         .bind(record.id.to_string())
-        .bind(kind.word())
+        .bind(kind.as_str())
         .bind(name)
         .bind(description)
         .bind(now);
@@ -119,7 +119,7 @@ impl Collections {
         match tx.run(insert).await {
             Err(StoreError::Exists { .. }) => {
                 tx.abandon().await;
-                let what = format!("a {} named {name:?}", kind.word());
+                let what = format!("a {} named {name:?}", kind.as_str());
                 return Err(StoreError::Exists { what });
             }
             other => other?,
@@ -132,7 +132,7 @@ impl Collections {
         Ok(record)
     }
 
-    /// What is known of one.
+    /// One collection.
     pub async fn get(&self, id: CollectionId) -> Result<Option<CollectionRecord>, StoreError> {
         let select = Statement::new(COLUMNS)
             .then(" FROM collection c")
@@ -141,15 +141,18 @@ impl Collections {
         row.as_ref().map(collection).transpose()
     }
 
-    /// Every collection, by kind and name.
+    /// All collections, by kind and name.
     pub async fn all(&self) -> Result<Vec<CollectionRecord>, StoreError> {
         let select = Statement::new(COLUMNS).then(" FROM collection c ORDER BY c.kind, c.name");
         let rows = self.sql.all(select).await?;
         rows.iter().map(collection).collect()
     }
 
-    /// What an agent may use, by kind and name.
-    pub async fn of(&self, agent: &AgentId) -> Result<Vec<(CollectionRecord, Level)>, StoreError> {
+    /// Collections that an agent may use, by kind and name.
+    pub async fn of_agent(
+        &self,
+        agent: &AgentId,
+    ) -> Result<Vec<(CollectionRecord, Level)>, StoreError> {
         let select = Statement::new(COLUMNS)
             .then(", g.level FROM collection c JOIN collection_grant g ON g.collection = c.id")
             .then_with(" WHERE g.agent = ", agent.as_str())
@@ -160,7 +163,7 @@ impl Collections {
             .collect()
     }
 
-    /// One that an agent may use, and how.
+    /// A collection and the level of an agent, if it has one.
     pub async fn access(
         &self,
         agent: &AgentId,
@@ -176,7 +179,7 @@ impl Collections {
         }
     }
 
-    /// Who may use one, by agent.
+    /// The grants of a collection, by agent.
     pub async fn grants(&self, id: CollectionId) -> Result<Vec<Grant>, StoreError> {
         let select = Statement::new("SELECT agent, level FROM collection_grant")
             .then_with(" WHERE collection = ", id.to_string())
@@ -191,7 +194,7 @@ impl Collections {
         rows.iter().map(grant).collect()
     }
 
-    /// Lets an agent use one, in place of what it was let do before.
+    /// Grants an agent a level, replacing an earlier grant.
     pub async fn grant(
         &self,
         id: CollectionId,
@@ -207,7 +210,7 @@ impl Collections {
         tx.commit().await
     }
 
-    /// Lets an agent no longer use one; whether it could.
+    /// Revokes a grant; whether there was one.
     pub async fn revoke(&self, id: CollectionId, agent: &AgentId) -> Result<bool, StoreError> {
         let delete = Statement::new("DELETE FROM collection_grant")
             .then_with(" WHERE collection = ", id.to_string())
@@ -215,9 +218,9 @@ impl Collections {
         Ok(self.sql.run(delete).await? > 0)
     }
 
-    /// Removes one with all it holds; whether it was there.
+    /// Deletes a collection with its contents; whether there was one.
     pub async fn remove(&self, id: CollectionId) -> Result<bool, StoreError> {
-        let _turn = self.turn.lock().await;
+        let _lock = self.lock.lock().await;
         let entries = self.vault_entries(id).await?;
         let mut tx = self.sql.begin().await?;
         let files = Statement::new("SELECT blob FROM filestore_file")
@@ -226,8 +229,10 @@ impl Collections {
         let delete = Statement::new("DELETE FROM collection WHERE id = $1").bind(id.to_string());
         let there = tx.run(delete).await? > 0;
         tx.commit().await?;
+        // After the commit: a crash in between leaves bytes without a record, which the next sweep removes, and
+        // never records without bytes.
         for row in files {
-            self.forget_bytes(&row.text("blob")?).await?;
+            self.delete_blob(&row.text("blob")?).await?;
         }
         for entry in entries {
             self.vault
@@ -255,18 +260,20 @@ fn insert_grant(id: CollectionId, agent: &AgentId, level: Level) -> Statement {
     )
     .bind(id.to_string())
     .bind(agent.as_str())
-    .bind(level.word())
+    .bind(level.as_str())
 }
 
-/// Books what a collection gains or loses; refuses what there is no room for.
+/// Counts what a collection gains or loses; refuses what exceeds its limits.
 async fn book(
     tx: &mut Tx,
     id: CollectionId,
     items: i64,
     bytes: i64,
     now: Timestamp,
-    room: Option<CollectionRoom>,
+    room: Option<CollectionLimits>,
 ) -> Result<(), StoreError> {
+    // Updated first and checked after: the new totals are those of this transaction, which the caller rolls back on
+    // an error.
     let update = Statement::new(
         "UPDATE collection SET items = items + $1, bytes = bytes + $2, updated = $3
          WHERE id = $4 RETURNING items, bytes",
@@ -290,6 +297,7 @@ async fn book(
             ),
         });
     }
+    // Only when entries are added: a collection that is over a lowered limit can still be edited.
     if room.items > 0 && items > 0 && held("items")? > room.items {
         let most = room.items;
         return Err(StoreError::Quota {

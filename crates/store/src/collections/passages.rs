@@ -1,16 +1,15 @@
-//! How a document is cut into the passages that a search finds.
+//! Splits a document into the passages that a search finds.
 
-/// About how many bytes a passage has; never more than twice as many.
-const WANTED: usize = 1_200;
+/// Approximate size of a passage in bytes; at most twice as many.
+const TARGET: usize = 1_200;
 
-/// The passages of `text`, which together are the text again. Each ends, where it can, with
-/// a paragraph, a line, a sentence or a word.
+/// The passages of `text`; concatenated they are the text. Each ends with a paragraph, line, sentence or word if possible.
 pub(super) fn passages(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
-    while rest.len() > WANTED * 2 {
-        let room = &rest[..rest.floor_char_boundary(WANTED * 2)];
-        let low = room.floor_char_boundary(WANTED);
+    while rest.len() > TARGET * 2 {
+        let room = &rest[..rest.floor_char_boundary(TARGET * 2)];
+        let low = room.floor_char_boundary(TARGET);
         let end = ["\n\n", "\n", ". ", " "]
             .iter()
             .find_map(|mark| room[low..].find(mark).map(|at| low + at + mark.len()))
@@ -42,7 +41,7 @@ mod tests {
         for text in texts {
             let cut = passages(text);
             assert_eq!(cut.concat(), text);
-            assert!(cut.iter().all(|passage| passage.len() <= WANTED * 2));
+            assert!(cut.iter().all(|passage| passage.len() <= TARGET * 2));
         }
         assert!(
             passages(&prose)

@@ -1,4 +1,4 @@
-//! What is known of a collection, as a record and as a row.
+//! Records of collections.
 
 use std::str::FromStr;
 
@@ -11,12 +11,12 @@ use crate::sql::Row;
 
 const MAX_NAME: usize = 64;
 
-/// A word that is none of those that are known.
+/// An unknown kind or level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct UnknownWord(&'static str);
+pub struct UnknownName(&'static str);
 
-/// What a collection holds.
+/// Kind of collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CollectionKind {
@@ -26,7 +26,7 @@ pub enum CollectionKind {
     Filestore,
     /// Documents to search in.
     Knowledge,
-    /// Secrets that are used and never read.
+    /// Secrets that can be used but not read.
     Vault,
 }
 
@@ -39,8 +39,8 @@ impl CollectionKind {
         Self::Vault,
     ];
 
-    /// The word used in records and on the command line.
-    pub fn word(self) -> &'static str {
+    /// Its name in records and on the command line.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Datastore => "datastore",
             Self::Filestore => "filestore",
@@ -51,11 +51,11 @@ impl CollectionKind {
 }
 
 impl FromStr for CollectionKind {
-    type Err = UnknownWord;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        let found = Self::ALL.into_iter().find(|kind| kind.word() == text);
-        found.ok_or(UnknownWord(
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or(UnknownName(
             "must be datastore, filestore, knowledge or vault",
         ))
     }
@@ -67,11 +67,11 @@ impl FromStr for CollectionKind {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Look at what it holds, or use its secrets.
+    /// Read its contents, or use its secrets.
     Read,
-    /// Change what it holds.
+    /// Change its contents.
     Write,
-    /// Let other agents use it, and remove it.
+    /// Grant other agents access, and delete it.
     Admin,
 }
 
@@ -79,8 +79,8 @@ impl Level {
     /// Every level there is.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
 
-    /// The word used in records and on the command line.
-    pub fn word(self) -> &'static str {
+    /// Its name in records and on the command line.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
@@ -90,15 +90,15 @@ impl Level {
 }
 
 impl FromStr for Level {
-    type Err = UnknownWord;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        let found = Self::ALL.into_iter().find(|level| level.word() == text);
-        found.ok_or(UnknownWord("must be read, write or admin"))
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let found = Self::ALL.into_iter().find(|level| level.as_str() == text);
+        found.ok_or(UnknownName("must be read, write or admin"))
     }
 }
 
-/// What one agent may do.
+/// Access of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grant {
     /// The agent.
@@ -108,7 +108,7 @@ pub struct Grant {
     pub level: Level,
 }
 
-/// What is known of a collection.
+/// A collection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CollectionRecord {
@@ -152,7 +152,7 @@ pub(super) fn level(row: &Row) -> Result<Level, StoreError> {
     row.parsed("level")
 }
 
-/// A name that can be written into a reference and on a command line.
+/// Checks a name, which must be usable in references and on the command line.
 pub(super) fn check_name(name: &str) -> Result<(), StoreError> {
     let legal = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     let edges = name.trim() == name && !name.is_empty();

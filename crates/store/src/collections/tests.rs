@@ -7,10 +7,10 @@ use futures_util::TryStreamExt as _;
 use manyhands_core::Secret;
 use serde_json::{Map, Value, json};
 
-const ROOM: CollectionRoom = room(1_000_000);
+const ROOM: CollectionLimits = room(1_000_000);
 
-const fn room(bytes: u64) -> CollectionRoom {
-    CollectionRoom { bytes, items: 0 }
+const fn room(bytes: u64) -> CollectionLimits {
+    CollectionLimits { bytes, items: 0 }
 }
 
 fn main_admin() -> Vec<Grant> {
@@ -37,8 +37,11 @@ async fn an_agent_sees_what_it_was_granted_and_nothing_else() {
     let home = TestHome::new();
     let (collections, id) = made(&home, CollectionKind::Datastore).await;
     let (main, other): (AgentId, AgentId) = (AgentId::main(), "other".parse().unwrap());
-    assert_eq!(collections.of(&main).await.unwrap()[0].1, Level::Admin);
-    assert!(collections.of(&other).await.unwrap().is_empty());
+    assert_eq!(
+        collections.of_agent(&main).await.unwrap()[0].1,
+        Level::Admin
+    );
+    assert!(collections.of_agent(&other).await.unwrap().is_empty());
     assert_eq!(collections.access(&other, id).await.unwrap(), None);
     collections.grant(id, &other, Level::Read).await.unwrap();
     let (_, level) = collections.access(&other, id).await.unwrap().unwrap();
@@ -91,7 +94,7 @@ async fn fill(collections: &Collections, id: CollectionId) {
 }
 
 #[tokio::test]
-async fn filters_pass_exactly_the_rows_they_mean() {
+async fn filters_match_exactly_their_rows() {
     let home = TestHome::new();
     let (collections, id) = made(&home, CollectionKind::Datastore).await;
     fill(&collections, id).await;
@@ -151,7 +154,7 @@ async fn filters_pass_exactly_the_rows_they_mean() {
 }
 
 #[test]
-fn a_wrong_filter_is_told_where_it_is_wrong() {
+fn an_invalid_filter_is_refused_with_the_path() {
     let mut deep = json!({ "field": "a", "value": 1 });
     for _ in 0..9 {
         deep = json!({ "not": deep });
@@ -252,7 +255,7 @@ async fn rows_are_sorted_paged_replaced_and_removed() {
         json!({ "field": "n", "op": "exists", "value": true }),
     ))
     .unwrap();
-    assert_eq!(collections.remove_passing(id, &filter).await.unwrap(), 3);
+    assert_eq!(collections.remove_matching(id, &filter).await.unwrap(), 3);
     let gone = collections.remove_rows(
         id,
         vec!["d".to_owned(), "nobody".to_owned(), ids[1].clone()],
@@ -263,7 +266,7 @@ async fn rows_are_sorted_paged_replaced_and_removed() {
 }
 
 #[tokio::test]
-async fn what_there_is_no_room_for_changes_nothing() {
+async fn an_entry_over_the_limit_changes_nothing() {
     let home = TestHome::new();
     let (collections, id) = made(&home, CollectionKind::Datastore).await;
     let row = |key: &str, n: usize| NewRow {
@@ -291,7 +294,7 @@ async fn what_there_is_no_room_for_changes_nothing() {
 #[tokio::test]
 async fn a_collection_holds_so_many_entries_and_replacing_is_free() {
     let home = TestHome::new();
-    let few = CollectionRoom {
+    let few = CollectionLimits {
         items: 2,
         ..room(1_000_000)
     };
@@ -299,7 +302,7 @@ async fn a_collection_holds_so_many_entries_and_replacing_is_free() {
         let store = home.open().await;
         let collections = store.collections().clone();
         let made = collections
-            .create(kind, kind.word(), "", &[])
+            .create(kind, kind.as_str(), "", &[])
             .await
             .unwrap();
         for (key, fits) in [("a", true), ("b", true), ("c", false), ("a", true)] {
@@ -328,7 +331,7 @@ trait AsyncPut: Sync {
         collections: &Collections,
         id: CollectionId,
         key: &str,
-        room: CollectionRoom,
+        room: CollectionLimits,
     ) -> Result<(), StoreError>;
 }
 
@@ -343,7 +346,7 @@ impl AsyncPut for PutRow {
         collections: &Collections,
         id: CollectionId,
         key: &str,
-        room: CollectionRoom,
+        room: CollectionLimits,
     ) -> Result<(), StoreError> {
         let row = NewRow {
             id: Some(key.to_owned()),
@@ -360,7 +363,7 @@ impl AsyncPut for PutFile {
         collections: &Collections,
         id: CollectionId,
         key: &str,
-        room: CollectionRoom,
+        room: CollectionLimits,
     ) -> Result<(), StoreError> {
         let bytes = Bytes::from_static(b"x");
         collections.put_file(id, key, bytes, room).await.map(drop)
@@ -374,7 +377,7 @@ impl AsyncPut for PutDocument {
         collections: &Collections,
         id: CollectionId,
         key: &str,
-        room: CollectionRoom,
+        room: CollectionLimits,
     ) -> Result<(), StoreError> {
         let new = document(key, "title", "text");
         collections.put_document(id, new, room).await.map(drop)

@@ -1,5 +1,5 @@
-//! Vaults of agents: names of secrets, and where each may be sent. The values are in the
-//! gateway's own vault, so that they are sealed and cut out of results like all others.
+//! Vaults of agents: names of secrets, and the hosts each may be sent to. The values are in the gateway's own vault, so that
+//! they are encrypted and redacted like all others.
 
 use manyhands_core::{CollectionId, Secret, Timestamp};
 use schemars::JsonSchema;
@@ -11,21 +11,21 @@ use crate::sql::Statement;
 
 const MAX_NAME: usize = 64;
 
-/// What is known of a secret in a vault.
+/// A secret in a vault, without its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VaultEntry {
     /// Its name.
     pub name: String,
-    /// The hosts it may be sent to; `*.example.com` stands for everything beneath.
+    /// The hosts it may be sent to; `*.example.com` matches subdomains.
     pub hosts: Vec<String>,
-    /// When it was first kept.
+    /// When it was first stored.
     pub created: Timestamp,
-    /// When it was last kept.
+    /// When it was last stored.
     pub updated: Timestamp,
 }
 
 impl Collections {
-    /// Keeps a secret in place of what was there, with the hosts it may be sent to.
+    /// Stores or replaces a secret, with the hosts it may be sent to.
     pub async fn put_secret(
         &self,
         id: CollectionId,
@@ -35,10 +35,11 @@ impl Collections {
     ) -> Result<(), StoreError> {
         check_name(name)?;
         let now = self.clock.now();
-        let _turn = self.turn.lock().await;
+        let _lock = self.lock.lock().await;
         if self.get(id).await?.is_none() {
             return Err(super::missing(id));
         }
+        // Before the entry, and removed after it: an entry always has its value.
         self.vault.set(&secret_name(id, name), value).await?;
         let mut tx = self.sql.begin().await?;
         let known = Statement::new("SELECT 1 AS one FROM vault_entry")
@@ -81,7 +82,7 @@ impl Collections {
         rows.iter().map(entry).collect()
     }
 
-    /// A secret and where it may be sent, for the moment of its use.
+    /// A secret with its hosts, for immediate use.
     pub async fn secret(
         &self,
         id: CollectionId,
@@ -95,10 +96,10 @@ impl Collections {
         Ok(value.map(|value| (value, entry)))
     }
 
-    /// Forgets a secret; whether it was there.
+    /// Removes a secret; whether there was one.
     pub async fn remove_secret(&self, id: CollectionId, name: &str) -> Result<bool, StoreError> {
         check_name(name)?;
-        let _turn = self.turn.lock().await;
+        let _lock = self.lock.lock().await;
         let mut tx = self.sql.begin().await?;
         let delete = Statement::new("DELETE FROM vault_entry")
             .then_with(" WHERE collection = ", id.to_string())
@@ -114,7 +115,7 @@ impl Collections {
     }
 }
 
-/// The name under which the gateway's vault keeps it.
+/// The name of the secret in the gateway's vault.
 pub(super) fn secret_name(id: CollectionId, name: &str) -> String {
     format!("collection/{id}/{name}")
 }

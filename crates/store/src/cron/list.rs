@@ -1,4 +1,4 @@
-//! Lists and counts of jobs and runs.
+//! Lists and counts jobs and runs.
 
 use manyhands_core::{AgentId, Timestamp};
 
@@ -7,27 +7,27 @@ use super::record::{JOB_COLUMNS, JobKind, JobRecord, RUN_COLUMNS, RunRecord};
 use crate::error::StoreError;
 use crate::sql::Statement;
 
-/// Which jobs are meant.
+/// Selects jobs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JobFilter<'a> {
-    /// Those of one agent.
+    /// Only those of this agent.
     pub agent: Option<&'a AgentId>,
-    /// Those that somebody made, by the key of a caller.
-    pub maker: Option<&'a str>,
-    /// Also those that are switched off.
+    /// Only those created by this caller, by key.
+    pub creator: Option<&'a str>,
+    /// Also disabled ones.
     pub disabled: bool,
 }
 
-/// How many jobs there are.
+/// Numbers of jobs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JobCounts {
-    /// All of them.
+    /// All.
     pub all: u64,
-    /// Those that are due now.
+    /// Due now.
     pub due: u64,
-    /// Those that run.
+    /// Running.
     pub running: u64,
-    /// When the next is due.
+    /// When the next one is due.
     pub next: Option<Timestamp>,
 }
 
@@ -36,7 +36,7 @@ impl JobFilter<'_> {
         if let Some(agent) = self.agent {
             statement = statement.then_with(" AND agent = ", agent.as_str());
         }
-        if let Some(maker) = self.maker {
+        if let Some(maker) = self.creator {
             statement = statement.then_with(" AND maker = ", maker);
         }
         match self.disabled {
@@ -47,7 +47,7 @@ impl JobFilter<'_> {
 }
 
 impl Cron {
-    /// Jobs that somebody made, the oldest first, and how many there are.
+    /// Jobs without heartbeats, oldest first, and their number.
     pub async fn list(
         &self,
         filter: JobFilter<'_>,
@@ -66,16 +66,16 @@ impl Cron {
         Ok((jobs, self.count(filter.narrow(count)).await?))
     }
 
-    /// The heartbeats there are.
+    /// All heartbeats.
     pub async fn heartbeats(&self) -> Result<Vec<JobRecord>, StoreError> {
         let select = Statement::new(JOB_COLUMNS)
-            .then_with(" WHERE kind = ", JobKind::Heartbeat.word())
+            .then_with(" WHERE kind = ", JobKind::Heartbeat.as_str())
             .then(" ORDER BY created, id");
         let rows = self.sql.all(select).await?;
         rows.iter().map(JobRecord::read).collect()
     }
 
-    /// How many jobs there are that somebody made, of those meant.
+    /// Counts jobs, without heartbeats.
     pub async fn counts(
         &self,
         filter: JobFilter<'_>,
@@ -102,8 +102,7 @@ impl Cron {
         })
     }
 
-    /// Runs with the latest first, of one job or of all, of one maker or of all, and how many
-    /// there are.
+    /// Runs of one job or all, of one creator or all, latest first, and their number.
     pub async fn runs(
         &self,
         job: Option<&str>,
@@ -137,7 +136,7 @@ impl Cron {
         row.as_ref().map(RunRecord::read).transpose()
     }
 
-    /// Jobs that are due after an instant, by id, those after one of them. Also jobs that run.
+    /// Jobs due after `after` in the order of their ids, starting after `from`. Includes running ones.
     pub async fn due_after(
         &self,
         after: Timestamp,

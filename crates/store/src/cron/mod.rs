@@ -1,8 +1,7 @@
-//! Jobs with a schedule, and one row for every instant at which one was due.
+//! Scheduled jobs and their runs, one per due time.
 //!
-//! A run is on record before it begins: [`Cron::claim`] moves a job on to its next instant and keeps
-//! the row of this one in the same transaction, so that no crash loses or doubles it. What is due is
-//! found by an index, however many jobs there are.
+//! A run is recorded before it begins: [`Cron::claim`] moves a job to its next due time and inserts the run in the same
+//! transaction, so that no crash loses or duplicates it. Due jobs are found by an index, however many jobs there are.
 
 mod list;
 mod record;
@@ -17,58 +16,58 @@ use crate::error::StoreError;
 use crate::sql::{Sql, Statement, Tx};
 use record::{JOB_COLUMNS, RUN_COLUMNS};
 
-/// How many runs of a job are kept.
+/// Runs retained per job.
 const KEPT_RUNS: i64 = 200;
 
-/// Whether there was room for a job.
+/// Whether a job was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JobRoom {
-    /// It is kept.
-    Kept,
+pub enum JobCreation {
+    /// It was.
+    Created,
     /// There are too many jobs.
     Full,
-    /// There are too many jobs of whoever made it.
-    FullOfMaker,
+    /// Its creator has too many jobs.
+    FullForCreator,
 }
 
-/// The records of jobs.
+/// Records of jobs. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Cron {
     sql: Sql,
     changes: Changes,
 }
 
-/// A job that is taken up.
+/// A claim of a due job.
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// The job.
     pub job: String,
-    /// The instant at which it was due when somebody looked.
+    /// The due time that the claimer read.
     pub expected: Timestamp,
-    /// The next one.
+    /// The next due time.
     pub next: Option<Timestamp>,
-    /// What was passed over.
-    pub passed: Option<RunRecord>,
-    /// What is begun.
+    /// Record of runs that are skipped.
+    pub skipped: Option<RunRecord>,
+    /// The run to begin.
     pub run: Option<RunRecord>,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug, Clone)]
 pub struct RunEnd {
     /// The run.
     pub id: String,
-    /// How.
+    /// Its final state.
     pub state: RunState,
-    /// What went wrong.
+    /// The error.
     pub error: Option<String>,
-    /// What came of it.
+    /// Summary of the result.
     pub summary: Option<String>,
-    /// When.
+    /// When it ended.
     pub at: Timestamp,
-    /// Whether the job was to run only once.
+    /// Whether the job runs only once.
     pub once: bool,
-    /// Whether the job goes.
+    /// Whether to delete the job.
     pub remove: bool,
 }
 
@@ -78,48 +77,49 @@ impl Cron {
         Self { sql, changes }
     }
 
-    /// Tells when a job is made, changed or removed, and when a run begins or ends.
+    /// Notifies of created, changed and deleted jobs, and of runs that begin or end.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// Keeps a new job, unless there are `most` already; whether it is kept.
+    /// Creates a job unless there are `most` already; whether it was created.
     pub async fn create(&self, job: &JobRecord, most: u64) -> Result<bool, StoreError> {
         self.create_all(std::slice::from_ref(job), most).await
     }
 
-    /// Keeps a new job, unless there are `most` already, or `most_of_maker` of whoever made it.
+    /// Creates a job unless there are `most` already, or `most_of_maker` of its creator.
     pub async fn create_within(
         &self,
         job: &JobRecord,
         most: u64,
         most_of_maker: u64,
-    ) -> Result<JobRoom, StoreError> {
+    ) -> Result<JobCreation, StoreError> {
         let mut tx = self.sql.begin().await?;
         let count = Statement::new(
             "SELECT (SELECT COUNT(*) FROM cron_job WHERE kind = 'job') AS count,
                     (SELECT COUNT(*) FROM cron_job WHERE maker = $1 AND kind = 'job') AS own",
         );
-        let row = tx.one(count.bind(job.maker.as_str())).await?;
+        let row = tx.one(count.bind(job.creator.as_str())).await?;
         let (all, own) = match &row {
             Some(row) => (row.int("count")?, row.int("own")?),
             None => (0, 0),
         };
+        // Counted inside the write transaction: concurrent requests must not exceed the limit together.
         let full = |there: i64, most: u64| u64::try_from(there).unwrap_or(0) >= most;
         if full(all, most) || full(own, most_of_maker) {
             tx.abandon().await;
             return Ok(match full(all, most) {
-                true => JobRoom::Full,
-                false => JobRoom::FullOfMaker,
+                true => JobCreation::Full,
+                false => JobCreation::FullForCreator,
             });
         }
         tx.run(job.insert()).await?;
         tx.commit().await?;
-        self.changes.note();
-        Ok(JobRoom::Kept)
+        self.changes.notify();
+        Ok(JobCreation::Created)
     }
 
-    /// Keeps new jobs, all of them or, where there would be more than `most`, none.
+    /// Creates all of these jobs, or none if there would be more than `most`.
     pub async fn create_all(&self, jobs: &[JobRecord], most: u64) -> Result<bool, StoreError> {
         let mut tx = self.sql.begin().await?;
         let count = Statement::new("SELECT COUNT(*) AS count FROM cron_job WHERE kind = 'job'");
@@ -134,7 +134,7 @@ impl Cron {
             tx.run(job.insert()).await?;
         }
         tx.commit().await?;
-        self.changes.note();
+        self.changes.notify();
         Ok(true)
     }
 
@@ -145,8 +145,7 @@ impl Cron {
         row.as_ref().map(JobRecord::read).transpose()
     }
 
-    /// Changes what somebody may change of a job, if nobody else did since `seen`. Its next instant
-    /// changes only with its schedule: it may have been taken up meanwhile.
+    /// Changes a job if nobody else did since `seen`. The next due time changes only with the schedule.
     pub async fn update(
         &self,
         job: &JobRecord,
@@ -167,26 +166,28 @@ impl Cron {
         .bind(i64::from(job.delete_after_run))
         .bind(job.schedule.as_str())
         .bind(job.spec.as_str())
-        .bind(job.missed.word())
+        .bind(job.missed.as_str())
         .bind(job.window_ms)
-        .bind(job.overlap.word())
+        .bind(job.overlap.as_str())
         .bind(job.next_run)
         .bind(job.updated)
         .bind(seen)
         .bind(i64::from(rescheduled))
         .bind(job.origin.as_str());
+        // `next_run` is written only for a new schedule: a claim since the caller read the job has moved it
+        // forward, and writing the old value would run the job twice.
         match self.sql.run(update).await? {
             0 => Err(StoreError::Changed {
                 what: format!("the job {}", job.id),
             }),
             _ => {
-                self.changes.note();
+                self.changes.notify();
                 Ok(())
             }
         }
     }
 
-    /// Removes a job with its runs; whether there was one.
+    /// Deletes a job with its runs; whether there was one.
     pub async fn remove(&self, id: &str) -> Result<bool, StoreError> {
         let mut tx = self.sql.begin().await?;
         let job = Statement::new("DELETE FROM cron_job WHERE id = $1").bind(id);
@@ -194,25 +195,25 @@ impl Cron {
         let runs = Statement::new("DELETE FROM cron_run WHERE job = $1").bind(id);
         tx.run(runs).await?;
         tx.commit().await?;
-        self.changes.note();
+        self.changes.notify();
         Ok(removed > 0)
     }
 
-    /// Jobs that are due and do not run, the longest due first.
+    /// Due jobs that are not running, longest overdue first.
     pub async fn due(&self, now: Timestamp, most: u32) -> Result<Vec<JobRecord>, StoreError> {
         let rows = self.sql.all(due(now, most)).await?;
         rows.iter().map(JobRecord::read).collect()
     }
 
-    /// The instant at which the next job is due.
+    /// When the next job is due.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
         let row = self.sql.one(next_due()).await?;
         let at = row.map(|row| row.int_or_null("next_run")).transpose()?;
         Ok(at.flatten().map(Timestamp))
     }
 
-    /// Takes jobs up, all in one transaction. Says of each whether its run is to begin: not when it
-    /// was taken up or changed meanwhile, and not when there is a row for that instant.
+    /// Claims jobs in one transaction; returns for each whether its run begins: not if it was claimed or changed meanwhile,
+    /// nor if it ran at that time already.
     pub async fn claim(&self, claims: Vec<Claim>) -> Result<Vec<bool>, StoreError> {
         let mut tx = self.sql.begin().await?;
         // All due jobs in one transaction: one fsync for a thousand jobs that are due at midnight.
@@ -221,11 +222,11 @@ impl Cron {
             begun.push(claim_one(&mut tx, claim).await?);
         }
         tx.commit().await?;
-        self.changes.note();
+        self.changes.notify();
         Ok(begun)
     }
 
-    /// Begins a run that somebody asked for; not while the job runs.
+    /// Begins a run on request; false if the job is running.
     pub async fn force(&self, run: &RunRecord) -> Result<bool, StoreError> {
         let mut tx = self.sql.begin().await?;
         let take = Statement::new(
@@ -240,11 +241,11 @@ impl Cron {
             return Ok(false);
         }
         tx.commit().await?;
-        self.changes.note();
+        self.changes.notify();
         Ok(true)
     }
 
-    /// Ends a run. One that has ended stays as it is.
+    /// Ends a run; false if it has ended already.
     pub async fn finish(&self, end: &RunEnd) -> Result<bool, StoreError> {
         let mut tx = self.sql.begin().await?;
         let select = Statement::new(RUN_COLUMNS).then_with(" WHERE id = ", end.id.as_str());
@@ -259,7 +260,7 @@ impl Cron {
             "UPDATE cron_run SET state = $2, ended = $3, error = $4, summary = $5 WHERE id = $1",
         )
         .bind(end.id.as_str())
-        .bind(end.state.word())
+        .bind(end.state.as_str())
         .bind(end.at)
         .bind(end.error.clone())
         .bind(end.summary.clone());
@@ -275,11 +276,11 @@ impl Cron {
         }
         prune(&mut tx, &run.job).await?;
         tx.commit().await?;
-        self.changes.note();
+        self.changes.notify();
         Ok(true)
     }
 
-    /// Runs that were begun and have not ended, of which a crash may have cut off some.
+    /// Runs that have not ended; after a crash some were interrupted.
     pub async fn open_runs(&self) -> Result<Vec<RunRecord>, StoreError> {
         let select =
             Statement::new(RUN_COLUMNS).then(" WHERE state = 'running' ORDER BY claimed, id");
@@ -287,7 +288,7 @@ impl Cron {
         rows.iter().map(RunRecord::read).collect()
     }
 
-    /// When something was last begun.
+    /// When a run was last claimed.
     pub async fn last_claim(&self) -> Result<Option<Timestamp>, StoreError> {
         let last = Statement::new("SELECT MAX(claimed) AS at FROM cron_run");
         let row = self.sql.one(last).await?;
@@ -295,8 +296,8 @@ impl Cron {
         Ok(at.flatten().map(Timestamp))
     }
 
-    /// Moves a job on to another instant, if it is still due at the one somebody saw.
-    pub async fn move_on(
+    /// Moves a job to another due time if it still has the one the caller read.
+    pub async fn reschedule(
         &self,
         id: &str,
         seen: Timestamp,
@@ -308,16 +309,17 @@ impl Cron {
                 .bind(seen)
                 .bind(next);
         self.sql.run(update).await?;
-        self.changes.note();
+        self.changes.notify();
         Ok(())
     }
 
-    /// Notes a value under a name; the one that stood there before.
-    pub async fn note(&self, name: &str, value: &str) -> Result<Option<String>, StoreError> {
+    /// Stores a value under a name; returns the previous one.
+    pub async fn set_note(&self, name: &str, value: &str) -> Result<Option<String>, StoreError> {
         let select =
             Statement::new("SELECT value FROM cron_note").then_with(" WHERE name = ", name);
         let before = self.sql.one(select).await?;
         let before = before.map(|row| row.text("value")).transpose()?;
+        // Usually unchanged, and a write would cost an fsync.
         if before.as_deref() != Some(value) {
             let note = Statement::new(
                 "INSERT INTO cron_note (name, value) VALUES ($1, $2)
@@ -330,7 +332,7 @@ impl Cron {
         Ok(before)
     }
 
-    /// Removes the runs of jobs that are gone, which ended before an instant.
+    /// Deletes runs of deleted jobs from before `before`.
     pub async fn sweep(&self, before: Timestamp) -> Result<u64, StoreError> {
         let delete = Statement::new(
             "DELETE FROM cron_run WHERE claimed < $1 AND state <> 'running'
@@ -367,7 +369,7 @@ async fn claim_one(tx: &mut Tx, claim: &Claim) -> Result<bool, StoreError> {
     if tx.run(moved).await? == 0 {
         return Ok(false);
     }
-    if let Some(passed) = &claim.passed {
+    if let Some(passed) = &claim.skipped {
         tx.run(passed.insert()).await?;
         prune(tx, &claim.job).await?;
     }
@@ -382,7 +384,7 @@ async fn claim_one(tx: &mut Tx, claim: &Claim) -> Result<bool, StoreError> {
         return Ok(true);
     }
     let error = claim
-        .passed
+        .skipped
         .as_ref()
         .and_then(|passed| passed.error.clone());
     let idle = Statement::new(
@@ -390,7 +392,7 @@ async fn claim_one(tx: &mut Tx, claim: &Claim) -> Result<bool, StoreError> {
          last_status = COALESCE($2, last_status), last_error = COALESCE($3, last_error) WHERE id = $1",
     )
     .bind(claim.job.as_str())
-    .bind(claim.passed.as_ref().map(|passed| passed.state.word().to_owned()))
+    .bind(claim.skipped.as_ref().map(|passed| passed.state.as_str().to_owned()))
     .bind(error);
     tx.run(idle).await?;
     Ok(false)
@@ -414,7 +416,7 @@ fn job_end(run: &RunRecord, end: &RunEnd) -> Statement {
         .bind(run.job.as_str())
         .bind(run.id.as_str())
         .bind(end.at.0.saturating_sub(run.claimed.0).max(0))
-        .bind(end.state.word())
+        .bind(end.state.as_str())
         .bind(end.error.clone())
 }
 

@@ -51,7 +51,7 @@ macro_rules! words {
     ($name:ident { $($variant:ident = $word:literal),+ }) => {
         impl $name {
             /// The word for it.
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
         }
@@ -81,7 +81,7 @@ pub struct JobRecord {
     /// What kind of job.
     pub kind: JobKind,
     /// Who made it, by the key of a caller.
-    pub maker: String,
+    pub creator: String,
     /// Its name, for people.
     pub name: String,
     /// What it is for.
@@ -171,17 +171,17 @@ impl JobRecord {
         Ok(Self {
             id: row.text("id")?,
             agent: row.parsed("agent")?,
-            kind: word(row, "kind")?,
-            maker: row.text("maker")?,
+            kind: parse_column(row, "kind")?,
+            creator: row.text("maker")?,
             name: row.text("name")?,
             description: row.text_or_null("description")?,
             enabled: row.int("enabled")? != 0,
             delete_after_run: row.int("delete_after_run")? != 0,
             schedule: row.text("schedule")?,
             spec: row.text("spec")?,
-            missed: word(row, "missed")?,
+            missed: parse_column(row, "missed")?,
             window_ms: row.int("window_ms")?,
-            overlap: word(row, "overlap")?,
+            overlap: parse_column(row, "overlap")?,
             origin: row.text("origin")?,
             next_run: time(row, "next_run")?,
             running: row.text_or_null("running")?,
@@ -204,17 +204,17 @@ impl JobRecord {
         )
         .bind(self.id.as_str())
         .bind(self.agent.as_str())
-        .bind(self.kind.word())
-        .bind(self.maker.as_str())
+        .bind(self.kind.as_str())
+        .bind(self.creator.as_str())
         .bind(self.name.as_str())
         .bind(self.description.clone())
         .bind(i64::from(self.enabled))
         .bind(i64::from(self.delete_after_run))
         .bind(self.schedule.as_str())
         .bind(self.spec.as_str())
-        .bind(self.missed.word())
+        .bind(self.missed.as_str())
         .bind(self.window_ms)
-        .bind(self.overlap.word())
+        .bind(self.overlap.as_str())
         .bind(self.origin.as_str())
         .bind(self.next_run)
         .bind(self.created)
@@ -232,7 +232,7 @@ impl RunRecord {
             until: time(row, "until")?,
             amount: row.int("amount")?,
             forced: row.int("forced")? != 0,
-            state: word(row, "state")?,
+            state: parse_column(row, "state")?,
             claimed: Timestamp(row.int("claimed")?),
             ended: time(row, "ended")?,
             error: row.text_or_null("error")?,
@@ -256,7 +256,7 @@ impl RunRecord {
         .bind(self.until)
         .bind(self.amount)
         .bind(i64::from(self.forced))
-        .bind(self.state.word())
+        .bind(self.state.as_str())
         .bind(self.claimed)
         .bind(self.ended)
         .bind(self.error.clone())
@@ -265,6 +265,6 @@ impl RunRecord {
     }
 }
 
-fn word<T: std::str::FromStr>(row: &Row, column: &str) -> Result<T, StoreError> {
+fn parse_column<T: std::str::FromStr>(row: &Row, column: &str) -> Result<T, StoreError> {
     row.parsed(column)
 }

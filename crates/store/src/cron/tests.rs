@@ -6,7 +6,7 @@ fn job(id: &str, next: i64) -> JobRecord {
         id: id.to_owned(),
         agent: manyhands_core::AgentId::main(),
         kind: JobKind::Job,
-        maker: "gateway".to_owned(),
+        creator: "gateway".to_owned(),
         name: format!("job {id}"),
         description: None,
         enabled: true,
@@ -52,7 +52,7 @@ fn claim(job: &str, at: i64, next: i64, id: &str) -> Claim {
         job: job.to_owned(),
         expected: Timestamp(at),
         next: Some(Timestamp(next)),
-        passed: None,
+        skipped: None,
         run: Some(run(id, job, at)),
     }
 }
@@ -93,7 +93,7 @@ async fn an_instant_is_claimed_once_whoever_asks() {
     assert_eq!(after.last_duration, Some(25));
     assert_eq!(after.last_status, Some(RunState::Ok));
     // The clock went back, and the same instant comes again.
-    cron.move_on("a", Timestamp(200), Some(Timestamp(100)))
+    cron.reschedule("a", Timestamp(200), Some(Timestamp(100)))
         .await
         .unwrap();
     let again = cron.claim(vec![claim("a", 100, 200, "r3")]).await.unwrap();
@@ -153,30 +153,30 @@ async fn two_hundred_runs_of_a_job_are_kept() {
 }
 
 #[tokio::test]
-async fn whoever_makes_jobs_has_so_many_and_others_have_their_own() {
+async fn jobs_are_limited_per_creator() {
     let home = TestHome::new();
     let store = home.open().await;
     let cron = store.cron();
     let of = |maker: &str, id: &str| JobRecord {
-        maker: maker.to_owned(),
+        creator: maker.to_owned(),
         ..job(id, 5)
     };
     for (maker, id, expect) in [
-        ("a", "1", JobRoom::Kept),
-        ("a", "2", JobRoom::Kept),
-        ("a", "3", JobRoom::FullOfMaker),
-        ("b", "4", JobRoom::Kept),
-        ("b", "5", JobRoom::Full),
+        ("a", "1", JobCreation::Created),
+        ("a", "2", JobCreation::Created),
+        ("a", "3", JobCreation::FullForCreator),
+        ("b", "4", JobCreation::Created),
+        ("b", "5", JobCreation::Full),
     ] {
         let made = cron.create_within(&of(maker, id), 3, 2).await.unwrap();
         assert_eq!(made, expect, "{id}");
         let there = cron.get(id).await.unwrap();
-        assert_eq!(there.is_some(), expect == JobRoom::Kept, "{id}");
+        assert_eq!(there.is_some(), expect == JobCreation::Created, "{id}");
     }
 }
 
 #[tokio::test]
-async fn jobs_are_limited_and_changed_by_one_at_a_time() {
+async fn jobs_are_limited_and_concurrent_changes_conflict() {
     let home = TestHome::new();
     let store = home.open().await;
     let cron = store.cron();
@@ -203,7 +203,7 @@ async fn jobs_are_limited_and_changed_by_one_at_a_time() {
         ..on
     };
     let others = JobFilter {
-        maker: Some("other"),
+        creator: Some("other"),
         ..all
     };
     assert_eq!(cron.list(on, 10, 0).await.unwrap().1, 0);

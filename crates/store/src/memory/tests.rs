@@ -11,7 +11,7 @@ fn said(who: &str, place: &str, seq: i64, text: &str) -> Piece {
     Piece {
         agent: agent(who),
         source: PieceSource::Session,
-        place: place.to_owned(),
+        location: place.to_owned(),
         session_id: Some(format!("id of {place}")),
         turn: Some(format!("turn {seq}")),
         seq,
@@ -60,7 +60,7 @@ async fn filled(store: &Store) -> Memory {
 }
 
 #[tokio::test]
-async fn words_are_found_in_any_form_and_only_where_one_may_look() {
+async fn words_are_found_in_any_form_and_only_within_the_scope() {
     let home = TestHome::new();
     let store = home.open().await;
     let memory = filled(&store).await;
@@ -176,7 +176,7 @@ async fn the_same_words_of_a_turn_are_one_piece_and_a_file_is_replaced() {
         let taken = memory.replace(&main, "MEMORY.md", Some(&mark), &mark.what, &pieces);
         taken.await.unwrap();
         assert_eq!(found(&memory, "likes", &of("main")).await, [text]);
-        let kept = memory.version(&mark.what).await.unwrap();
+        let kept = memory.indexed_version(&mark.what).await.unwrap();
         assert_eq!(kept.as_deref(), Some(version));
     }
     let borrowed = MemoryScope::Agent {
@@ -197,11 +197,11 @@ async fn the_same_words_of_a_turn_are_one_piece_and_a_file_is_replaced() {
         .await
         .unwrap();
     assert_eq!(found(&memory, "likes", &of("main")).await, [""; 0]);
-    assert_eq!(memory.read_under("agents/main/").await.unwrap(), []);
+    assert_eq!(memory.indexed_below("agents/main/").await.unwrap(), []);
 }
 
 #[tokio::test]
-async fn what_is_said_is_told_as_unread_and_as_behind() {
+async fn new_messages_are_reported_as_unindexed() {
     let home = TestHome::new();
     let store = home.open().await;
     let (sessions, memory) = (store.sessions(), store.sessions().memory());
@@ -209,11 +209,11 @@ async fn what_is_said_is_told_as_unread_and_as_behind() {
     let session = SessionRecord::new(key.to_owned(), "s1".to_owned(), AgentId::main(), now);
     sessions.create(&session).await.unwrap();
     assert_eq!(
-        memory.behind(None, 10).await.unwrap(),
+        memory.unindexed_sessions(None, 10).await.unwrap(),
         [],
         "nothing was said"
     );
-    assert!(memory.take_unread().is_empty());
+    assert!(memory.take_pending().is_empty());
     let append = SessionChange::Append {
         turn: None,
         kind: "user",
@@ -221,20 +221,20 @@ async fn what_is_said_is_told_as_unread_and_as_behind() {
     };
     sessions.commit(key, "s1", vec![append], now).await.unwrap();
     memory.changed().await;
-    let unread = memory.take_unread();
+    let unread = memory.take_pending();
     assert!(unread.sessions.contains(key) && !unread.all);
-    let behind = memory.behind(Some(key), 10).await.unwrap();
+    let behind = memory.unindexed_sessions(Some(key), 10).await.unwrap();
     assert_eq!((behind[0].from, behind[0].next_seq), (0, 1));
     memory.add(&IndexMark::session("s1", 1), &[]).await.unwrap();
-    assert_eq!(memory.behind(None, 10).await.unwrap(), []);
+    assert_eq!(memory.unindexed_sessions(None, 10).await.unwrap(), []);
     for number in 0..=MAX_UNREAD {
-        memory.archived(&format!("a{number}"));
+        memory.add_archive(&format!("a{number}"));
     }
-    assert!(memory.take_unread().all, "too many to be listed");
+    assert!(memory.take_pending().all, "too many to be listed");
 }
 
 #[tokio::test]
-async fn the_oldest_pieces_make_room() {
+async fn the_oldest_pieces_are_removed() {
     let home = TestHome::new();
     let store = home.open().await;
     let memory = filled(&store).await;

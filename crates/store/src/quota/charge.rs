@@ -1,8 +1,8 @@
-//! Who pays for the bytes that a call writes.
+//! Charges callers for the bytes that their calls write.
 //!
-//! A call writes through many layers: a tool, a workspace, a blob store. The payer is bound to the
-//! call's task, so that every write in it is charged, whatever function makes it. Writes outside of a
-//! call, such as the gateway's own upkeep, are charged to nobody.
+//! A call writes through many layers: a tool, a workspace, a blob store. The payer is bound to the call's task, so that
+//! every write in it is charged, whatever function makes it. Writes outside of a call, such as maintenance, are charged to
+//! nobody.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ tokio::task_local! {
     static PAYER: Arc<dyn Charge>;
 }
 
-/// Runs `work`; everything that it stores is charged to `payer`.
+/// Runs `work`, charging everything it stores to `payer`.
 pub async fn charged_to<F: Future>(payer: Arc<dyn Charge>, work: F) -> F::Output {
     PAYER.scope(payer, work).await
 }
 
-/// Bytes that were charged for. Dropped without [`Charged::keep`], they are given back.
+/// Charged bytes; refunded when dropped without [`Charged::keep`].
 pub(crate) struct Charged {
     payer: Option<Arc<dyn Charge>>,
     bytes: u64,

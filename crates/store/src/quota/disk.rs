@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use manyhands_core::Clock;
 
-use super::readable;
+use super::human_size;
 use crate::error::StoreError;
 
 /// How old a measurement may be. A call is a few microseconds, asking the kernel about one; at most
@@ -113,7 +113,7 @@ impl DiskWatch {
         if !refused {
             return Ok(());
         }
-        let (free, least) = (readable(space.free), readable(space.min_free));
+        let (free, least) = (human_size(space.free), human_size(space.min_free));
         let what = match owner {
             true => format!(
                 "disk space is nearly used up: {free} are free, and an eighth of limits.min_free_bytes ({least}) is reserved; delete something or free space on the disk, then retry"
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn others_stop_writing_before_the_owner_does() {
+    fn other_callers_stop_writing_before_the_owner_does() {
         let (watch, _, _dir) = watch();
         let free = watch.space().free;
         assert!(free > 0, "measured");

@@ -1,4 +1,4 @@
-//! What each agent's workspace holds.
+//! Usage of each agent's workspace.
 //!
 //! An account is counted by walking the agent's tree once, when it is first used, so it is right
 //! after a crash whatever was cut off. From then on every write reserves its bytes first and books
@@ -15,14 +15,14 @@ use object_store::ObjectStore;
 use object_store::path::Path;
 use tokio::sync::{RwLock, RwLockReadGuard};
 
-use super::{Quotas, readable};
+use super::{Quotas, human_size};
 use crate::error::StoreError;
 
 /// The folder of workspaces: each agent has one below it.
 const WORKSPACES: &str = "agents";
-/// How often a full account is counted again.
+/// Minimum time between two counts of a full account.
 const RECOUNT: Duration = Duration::from_secs(60);
-/// Accounts held at once; idle ones beyond are dropped and counted again when needed.
+/// Maximum accounts in memory; idle ones are dropped and counted again when needed.
 const MAX_ACCOUNTS: usize = 4_096;
 
 /// The accounts of all workspaces.
@@ -49,7 +49,7 @@ impl Ledger {
         *self.quotas.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The account that pays for a blob; none for what is in no workspace.
+    /// The account of a blob; `None` outside of workspaces.
     pub(crate) fn account(&self, location: &Path) -> Option<Arc<WorkspaceAccount>> {
         let mut parts = location.as_ref().split('/');
         let (folder, agent) = (parts.next()?, parts.next()?);
@@ -70,10 +70,10 @@ impl Ledger {
     }
 }
 
-/// What one workspace holds.
+/// Usage of one workspace.
 pub(crate) struct WorkspaceAccount {
     agent: String,
-    /// Held for reading while a blob changes, for writing while they are counted.
+    /// Read lock while a blob changes, write lock while blobs are counted.
     changing: RwLock<()>,
     state: Mutex<AccountState>,
 }
@@ -87,7 +87,7 @@ struct StoredSize {
 #[derive(Debug, Default)]
 struct AccountState {
     stored: StoredSize,
-    /// For writes that are under way.
+    /// For writes in progress.
     reserved: StoredSize,
     /// When `stored` was counted.
     counted: Option<Duration>,
@@ -197,9 +197,9 @@ impl WorkspaceAccount {
             format!(
                 "the workspace of {} is full: it holds {} of {} (limits.workspace_bytes), and {} more are needed; delete files, or ask the owner to raise the limit",
                 self.agent,
-                readable(used),
-                readable(quotas.workspace_bytes),
-                readable(bytes),
+                human_size(used),
+                human_size(quotas.workspace_bytes),
+                human_size(bytes),
             )
         } else if over(quotas.workspace_files, count, files) {
             format!(

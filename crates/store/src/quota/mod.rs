@@ -2,7 +2,7 @@
 //!
 //! - [`Ledger`]: bytes and files in each agent's workspace, reserved before they are written
 //! - [`DiskWatch`]: free space of the file system that holds the home
-//! - [`Charge`]: who pays for the bytes that a call writes, however deep in the store it writes them
+//! - [`Charge`]: charges a caller for the bytes that its call writes, however deep in the store
 
 mod charge;
 mod disk;
@@ -41,7 +41,7 @@ impl From<Refused> for object_store::Error {
 }
 
 /// A number of bytes for people: `1.5 GiB`, and exact below 1 KiB.
-pub(crate) fn readable(bytes: u64) -> String {
+pub(crate) fn human_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
         return format!("{bytes} bytes");
@@ -70,7 +70,7 @@ mod tests {
             (2 * 1024 * 1024 * 1024, "2 GiB"),
             (u64::MAX, "16777216 TiB"),
         ] {
-            assert_eq!(readable(bytes), text);
+            assert_eq!(human_size(bytes), text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What lists and histories say beside the records: how many messages, and how turns ended.
+//! Counts of messages and ends of turns, for lists and histories.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use super::record::SessionRecord;
 use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
-/// How many rows one statement asks for.
-const AT_ONCE: usize = 200;
+/// Values per statement, far below SQLite's limit of parameters.
+const MAX_VALUES: usize = 200;
 
-/// How a turn ended, without what was said in it.
+/// End of a turn, without its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnEnd {
     /// The turn.
     pub id: String,
-    /// What came of it, as JSON.
+    /// Its outcome, as JSON.
     pub outcome: Option<String>,
     /// When it began.
     pub started: Option<Timestamp>,
@@ -37,14 +37,14 @@ impl TurnEnd {
 }
 
 impl Sessions {
-    /// How many messages each of these sessions still shows, by their keys; one that shows none is
-    /// left out. Only the index is looked at, from each session's floor on.
+    /// Number of messages in the model's context of each of these sessions, by key; sessions without any are omitted. Reads
+    /// only the index, from each session's floor on.
     pub async fn shown_counts(
         &self,
         listed: &[SessionRecord],
     ) -> Result<HashMap<String, u64>, StoreError> {
         let mut counts = HashMap::new();
-        for some in listed.chunks(AT_ONCE) {
+        for some in listed.chunks(MAX_VALUES) {
             let keys = some.iter().map(|one| one.key.as_str());
             for row in &self.sql.all(count(COUNT, keys)).await? {
                 let count = u64::try_from(row.int("count")?).unwrap_or(0);
@@ -54,10 +54,10 @@ impl Sessions {
         Ok(counts)
     }
 
-    /// How these turns ended, as far as they have and are still kept.
+    /// Ends of those of these turns that have ended and are retained.
     pub async fn turn_ends(&self, turns: &[&str]) -> Result<Vec<TurnEnd>, StoreError> {
         let mut ends = Vec::new();
-        for some in turns.chunks(AT_ONCE) {
+        for some in turns.chunks(MAX_VALUES) {
             let select = Statement::new("SELECT id, outcome, started, ended FROM turn");
             let select = among(select, " WHERE id IN (", some.iter().copied())
                 .then(" AND state IN ('done', 'failed', 'stopped')");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_longer_shown_is_not_counted() {
+    async fn messages_outside_of_the_context_are_not_counted() {
         let home = TestHome::new();
         let store = home.open().await;
         let sessions = store.sessions();
@@ -120,7 +120,7 @@ mod tests {
             ),
             (
                 "agent:main:back",
-                vec![said(), said(), said(), SessionChange::TakeBack(1), said()],
+                vec![said(), said(), said(), SessionChange::Truncate(1), said()],
             ),
             ("agent:main:none", vec![]),
         ] {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn turns_that_go_on_have_no_end() {
+    async fn open_turns_have_no_end() {
         let home = TestHome::new();
         let store = home.open().await;
         let sessions = store.sessions();

@@ -1,5 +1,5 @@
-//! Sessions that somebody deletes: everything that was said goes, in one transaction. What is in the
-//! blobs is noted there, and removed after it.
+//! Deletes sessions with all messages in one transaction. Their archives among the blobs are recorded in it and removed
+//! afterwards.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use super::record::{SESSION_COLUMNS, SessionRecord};
 use crate::error::StoreError;
 use crate::sql::{Statement, Tx};
 
-/// As many ids of before as a session remembers at most: with so many, there may have been more.
-const REMEMBERED: usize = 100;
-/// How many folders are given at once.
+/// Maximum former ids that a session remembers; if it has that many, there may have been more.
+const MAX_PREVIOUS_IDS: usize = 100;
+/// Maximum folders returned at once.
 const FOLDERS: i64 = 1_000;
 
-/// Turns that have ended; the others came after the session was closed, and begin the next one.
+/// Ended turns. Open ones arrived after the session was closed and belong to the next one.
 const ENDED: &str = "session_key = $1 AND state NOT IN ('queued', 'running', 'waiting')";
 
 /// What was deleted with a session.
@@ -23,23 +23,22 @@ const ENDED: &str = "session_key = $1 AND state NOT IN ('queued', 'running', 'wa
 pub struct Deleted {
     /// The id it had last.
     pub id: String,
-    /// How many messages, also of before it was last begun anew.
+    /// Number of messages, including those from before it was last cleared.
     pub messages: u64,
-    /// How many questions to the owner were withdrawn.
-    pub questions: u64,
+    /// Number of withdrawn approval requests.
+    pub approvals: u64,
     /// The folders of its archives, still to be removed.
     pub folders: Vec<String>,
 }
 
-/// Where the archives of a session are, as long as it has that id.
+/// The folder of archives of a session while it has that id.
 pub fn archive_folder(agent: &AgentId, id: &str) -> String {
     format!("archives/{agent}/{id}")
 }
 
 impl Sessions {
-    /// Deletes a session: what was said under all the ids it had, its turns that have ended, what can
-    /// be found of it by words. Open questions of it are withdrawn. What it used up stays counted.
-    /// `None` when it is not there.
+    /// Deletes a session: messages under all its ids, ended turns, index entries. Open approval requests are withdrawn; usage
+    /// is retained. `None` if it does not exist.
     pub async fn delete(&self, key: &str, now: Timestamp) -> Result<Option<Deleted>, StoreError> {
         let mut tx = self.sql.begin().await?;
         let select = Statement::new(SESSION_COLUMNS).then_with(" WHERE key = ", key);
@@ -51,7 +50,7 @@ impl Sessions {
         let mut deleted = Deleted {
             id: session.id.clone(),
             messages: 0,
-            questions: 0,
+            approvals: 0,
             folders: Vec::new(),
         };
         for id in ids(&mut tx, &session).await? {
@@ -93,45 +92,45 @@ impl Sessions {
         )
         .bind(key)
         .bind(now);
-        deleted.questions = tx.run(withdraw).await?;
+        deleted.approvals = tx.run(withdraw).await?;
         tx.run(Statement::new("DELETE FROM session WHERE key = $1").bind(key))
             .await?;
         tx.commit().await?;
-        if deleted.questions > 0 {
-            self.questions.note();
+        if deleted.approvals > 0 {
+            self.approval_changes.notify();
         }
         Ok(Some(deleted))
     }
 
-    /// Folders of archives whose sessions were deleted, still to be removed.
-    pub async fn gone(&self) -> Result<Vec<String>, StoreError> {
+    /// Archive folders of deleted sessions, still to be removed.
+    pub async fn deleted_archives(&self) -> Result<Vec<String>, StoreError> {
         let select = Statement::new("SELECT folder FROM session_gone ORDER BY folder")
             .then_with(" LIMIT ", FOLDERS);
         let rows = self.sql.all(select).await?;
         rows.iter().map(|row| row.text("folder")).collect()
     }
 
-    /// Whether an archive is of a session that was deleted.
-    pub async fn is_gone(&self, folder: &str) -> Result<bool, StoreError> {
+    /// Whether an archive folder belongs to a deleted session.
+    pub async fn is_deleted_archive(&self, folder: &str) -> Result<bool, StoreError> {
         let select = Statement::new("SELECT folder FROM session_gone WHERE folder = $1");
         Ok(self.sql.one(select.bind(folder)).await?.is_some())
     }
 
-    /// Nothing is left in a folder.
-    pub async fn removed(&self, folder: &str) -> Result<(), StoreError> {
+    /// Records that a folder was removed.
+    pub async fn archive_removed(&self, folder: &str) -> Result<(), StoreError> {
         let delete = Statement::new("DELETE FROM session_gone WHERE folder = $1");
         self.sql.run(delete.bind(folder)).await.map(drop)
     }
 }
 
-/// Every id that a session had, as far as anything is left of it.
+/// All ids of a session of which something is left.
 async fn ids(tx: &mut Tx, session: &SessionRecord) -> Result<BTreeSet<String>, StoreError> {
     let mut ids: BTreeSet<String> = session.previous.iter().cloned().collect();
     ids.insert(session.id.clone());
-    if session.previous.len() < REMEMBERED {
+    if session.previous.len() < MAX_PREVIOUS_IDS {
         return Ok(ids);
     }
-    // The oldest were forgotten: what was said knows them.
+    // The oldest are no longer in the record, but messages and index entries still have them.
     for text in [
         "SELECT DISTINCT session_id FROM session_entry
          WHERE turn IN (SELECT id FROM turn WHERE session_key = $1)",
@@ -146,7 +145,7 @@ async fn ids(tx: &mut Tx, session: &SessionRecord) -> Result<BTreeSet<String>, S
     Ok(ids)
 }
 
-/// How far memory had read of what is deleted.
+/// Removes the index marks of a session and its archives.
 async fn forget_marks(tx: &mut Tx, id: &str, folder: &str) -> Result<(), StoreError> {
     let marks = Statement::new("DELETE FROM memory_mark")
         .then_with(" WHERE what = ", id)
@@ -165,7 +164,7 @@ mod tests {
     use crate::memory::{IndexMark, MemoryScope, Piece, PieceSource};
     use crate::sessions::{SessionChange, TurnRecord, TurnState, Usage};
     use crate::testing::{TestHome, ids};
-    use crate::{ApprovalState, NewApproval, Promise, Store};
+    use crate::{ApprovalState, NewApproval, PendingReply, Store};
 
     const NOW: Timestamp = Timestamp(1_000);
 
@@ -195,15 +194,15 @@ mod tests {
         for run in ["ended", "waits"] {
             let taken = sessions.enqueue(&turn(key, run), 9, None).await;
             taken.unwrap();
-            let promise = Promise {
+            let promise = PendingReply {
                 session_key: key.to_owned(),
                 run_id: run.to_owned(),
-                place: ChatRef::dm("telegram", "default", "1"),
+                chat: ChatRef::dm("telegram", "default", "1"),
                 ticket: None,
                 draft: None,
                 created: NOW,
             };
-            store.chats().promise(&promise).await.unwrap();
+            store.chats().add_pending_reply(&promise).await.unwrap();
         }
         let said = || SessionChange::Append {
             turn: Some(format!("ended of {key}")),
@@ -231,7 +230,7 @@ mod tests {
         let piece = Piece {
             agent: AgentId::main(),
             source: PieceSource::Session,
-            place: key.to_owned(),
+            location: key.to_owned(),
             session_id: Some(new.clone()),
             turn: None,
             seq: 0,
@@ -271,7 +270,11 @@ mod tests {
     async fn found(store: &Store) -> Vec<String> {
         let memory = store.sessions().memory();
         let found = memory.search("marmalade", &MemoryScope::All, 9).await;
-        let mut places: Vec<String> = found.unwrap().into_iter().map(|r| r.piece.place).collect();
+        let mut places: Vec<String> = found
+            .unwrap()
+            .into_iter()
+            .map(|r| r.piece.location)
+            .collect();
         places.sort();
         places
     }
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everything_that_was_said_goes_and_nothing_of_its_neighbour() {
+    async fn deleting_a_session_removes_all_of_it_and_nothing_of_another() {
         let home = TestHome::new();
         let store = home.open().await;
         let sessions = store.sessions();
@@ -292,7 +295,7 @@ mod tests {
         lived(&store, key).await;
         lived(&store, other).await;
         assert_eq!(found(&store).await, [key, other]);
-        let mut heard = store.approvals().changes().listen();
+        let mut heard = store.approvals().changes().subscribe();
         heard.mark_unchanged();
         let deleted = sessions.delete(key, NOW).await.unwrap().unwrap();
         let folders = [
@@ -300,7 +303,7 @@ mod tests {
             "archives/main/old of agent:main:a",
         ];
         assert_eq!(deleted.folders, folders);
-        assert_eq!((deleted.messages, deleted.questions), (2, 1));
+        assert_eq!((deleted.messages, deleted.approvals), (2, 1));
         assert!(heard.has_changed().unwrap(), "who shows questions is told");
         assert_eq!(sessions.get(key).await.unwrap(), None);
         for id in ["old of agent:main:a", "new of agent:main:a"] {
@@ -308,12 +311,12 @@ mod tests {
         }
         assert_eq!(found(&store).await, [other]);
         assert_eq!(pending(&store).await, [Some(other.to_owned())]);
-        let marks = sessions.memory().read_under("archives/").await.unwrap();
+        let marks = sessions.memory().indexed_below("archives/").await.unwrap();
         assert_eq!(marks.len(), 1, "{marks:?}");
         // What came meanwhile is still to be answered.
-        assert_eq!(sessions.run(key, "ended").await.unwrap(), None);
-        assert!(sessions.run(key, "waits").await.unwrap().is_some());
-        let owed = store.chats().promises().await.unwrap();
+        assert_eq!(sessions.turn_of_run(key, "ended").await.unwrap(), None);
+        assert!(sessions.turn_of_run(key, "waits").await.unwrap().is_some());
+        let owed = store.chats().pending_replies().await.unwrap();
         let owed: Vec<_> = owed
             .iter()
             .map(|one| (one.session_key.as_str(), one.run_id.as_str()))
@@ -327,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_left_to_remove_is_known_until_it_is_removed() {
+    async fn archives_to_remove_are_remembered_until_they_are_removed() {
         let home = TestHome::new();
         let store = home.open().await;
         lived(&store, "agent:main:a").await;
@@ -336,25 +339,27 @@ mod tests {
         store.close().await.unwrap();
         let store = home.open().await;
         let sessions = store.sessions();
-        assert_eq!(sessions.gone().await.unwrap(), folders);
-        assert!(sessions.is_gone(&folders[0]).await.unwrap());
-        sessions.removed(&folders[0]).await.unwrap();
-        assert!(!sessions.is_gone(&folders[0]).await.unwrap());
-        assert_eq!(sessions.gone().await.unwrap(), folders[1..]);
+        assert_eq!(sessions.deleted_archives().await.unwrap(), folders);
+        assert!(sessions.is_deleted_archive(&folders[0]).await.unwrap());
+        sessions.archive_removed(&folders[0]).await.unwrap();
+        assert!(!sessions.is_deleted_archive(&folders[0]).await.unwrap());
+        assert_eq!(sessions.deleted_archives().await.unwrap(), folders[1..]);
         let again = sessions.delete("agent:main:a", NOW).await.unwrap();
         assert_eq!(again, None, "it is not there");
         store.close().await.unwrap();
     }
 
     #[tokio::test]
-    async fn ids_that_a_session_has_forgotten_are_found_by_what_was_said() {
+    async fn forgotten_ids_of_a_session_are_found_by_its_messages() {
         let home = TestHome::new();
         let store = home.open().await;
         let (key, sessions) = ("agent:main:a", store.sessions());
         lived(&store, key).await;
         let mut session = sessions.get(key).await.unwrap().unwrap();
         let id = session.id.clone();
-        session.previous = (0..REMEMBERED).map(|n| format!("later {n}")).collect();
+        session.previous = (0..MAX_PREVIOUS_IDS)
+            .map(|n| format!("later {n}"))
+            .collect();
         let acts = vec![SessionChange::Session(Box::new(session))];
         sessions.commit(key, &id, acts, NOW).await.unwrap();
         let deleted = sessions.delete(key, NOW).await.unwrap().unwrap();

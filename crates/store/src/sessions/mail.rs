@@ -1,4 +1,4 @@
-//! Messages between agents: kept until they are read.
+//! Messages between agents, stored until they are read.
 
 use manyhands_core::{AgentId, Timestamp};
 
@@ -31,9 +31,9 @@ impl AgentMail {
         Self { sql }
     }
 
-    /// Keeps a message unless `queued_max` wait for the recipient already, or the two wrote each other
-    /// `pair_max` since `since`; the error says which. A message waits until its turn in the session
-    /// `main` begins, so one that was carried there and is queued counts once.
+    /// Stores a message unless `queued_max` are queued for the recipient, or the two exchanged `pair_max` since `since`; the
+    /// error says which. A message is queued until its turn in the session `main` begins, so one that was delivered there
+    /// and whose turn is queued counts once.
     pub async fn send(
         &self,
         message: &AgentMessage,
@@ -43,6 +43,8 @@ impl AgentMail {
         since: Timestamp,
     ) -> Result<Result<(), MailboxFull>, StoreError> {
         let mut tx = self.sql.begin().await?;
+        // `state IN (...)` repeats the condition of the partial index on open turns, which SQLite uses only if it
+        // finds it in the query.
         let waiting = Statement::new(
             "SELECT (SELECT COUNT(*) FROM turn
                      WHERE session_key = $1 AND state IN ('queued', 'running', 'waiting')

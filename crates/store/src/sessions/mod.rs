@@ -1,7 +1,7 @@
-//! Conversations and their turns, kept so that a crash between any two steps loses nothing.
+//! Sessions and their turns, stored so that a crash between any two steps loses nothing.
 //!
-//! Every step of a turn is one transaction over the session, its entries, the turn and the
-//! tools it asked for: see [`Sessions::commit`].
+//! Every step of a turn is one transaction over the session, its entries, the turn and its tool calls: see
+//! [`Sessions::commit`].
 
 mod counts;
 mod delete;
@@ -29,28 +29,28 @@ use crate::memory::{IndexBacklog, Memory};
 use crate::sql::{Row, Sql, Statement};
 use record::{CALL_COLUMNS, ENTRY_COLUMNS, SESSION_COLUMNS, TURN_COLUMNS};
 
-/// What became of an input.
+/// Result of queueing an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // it is looked at once and dropped
 pub enum Enqueued {
-    /// It is kept.
+    /// It was queued.
     New {
-        /// How many turns of the session were open before.
+        /// Number of turns of the session that were open before.
         before: usize,
     },
-    /// It was there already.
+    /// The same run is known.
     Known(TurnRecord),
-    /// Too many wait; it is not kept.
+    /// Too many are open; nothing was stored.
     Full,
 }
 
-/// The records of conversations.
+/// Records of sessions. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sessions {
     sql: Sql,
-    news: Arc<IndexBacklog>,
-    /// Told when questions of a session that goes are withdrawn.
-    questions: Changes,
+    index_backlog: Arc<IndexBacklog>,
+    /// Notified when approval requests of a session are withdrawn.
+    approval_changes: Changes,
 }
 
 impl Sessions {
@@ -58,14 +58,14 @@ impl Sessions {
         let news = Arc::default();
         Self {
             sql,
-            news,
-            questions,
+            index_backlog: news,
+            approval_changes: questions,
         }
     }
 
-    /// What was said, to be found again by words.
+    /// The full-text index of all messages.
     pub fn memory(&self) -> Memory {
-        Memory::new(self.sql.clone(), self.news.clone())
+        Memory::new(self.sql.clone(), self.index_backlog.clone())
     }
 
     /// One session.
@@ -75,8 +75,7 @@ impl Sessions {
         row.as_ref().map(SessionRecord::read).transpose()
     }
 
-    /// Conversations in which untrusted text was read: key, source and when they last changed, the
-    /// latest first.
+    /// Tainted sessions: key, source and last change, latest first.
     pub async fn tainted(
         &self,
         limit: u32,
@@ -92,12 +91,12 @@ impl Sessions {
         rows.iter().map(one).collect()
     }
 
-    /// Keeps a new session; one that is there already stays as it is.
+    /// Creates a session; an existing one stays unchanged.
     pub async fn create(&self, session: &SessionRecord) -> Result<(), StoreError> {
         self.sql.run(session.insert()?).await.map(drop)
     }
 
-    /// Sessions with the latest active first, of one agent or of all.
+    /// Sessions of one agent or all, most recently active first.
     pub async fn list(
         &self,
         agent: Option<&AgentId>,
@@ -109,6 +108,7 @@ impl Sessions {
             select = select.then_with(" WHERE agent = ", agent.as_str());
         }
         let select = select
+            // The key makes the order total: with equal times, pages could otherwise repeat or skip a session.
             .then(" ORDER BY last_active DESC, key")
             .then_with(" LIMIT ", i64::from(limit))
             .then_with(" OFFSET ", i64::from(offset));
@@ -116,7 +116,7 @@ impl Sessions {
         rows.iter().map(SessionRecord::read).collect()
     }
 
-    /// How many sessions there are.
+    /// Number of sessions.
     pub async fn count(&self) -> Result<u64, StoreError> {
         let row = self
             .sql
@@ -126,7 +126,7 @@ impl Sessions {
         Ok(u64::try_from(count.unwrap_or(0)).unwrap_or(0))
     }
 
-    /// How many sessions an agent has.
+    /// Number of sessions of an agent.
     pub async fn count_of(&self, agent: &AgentId) -> Result<u64, StoreError> {
         let select = Statement::new("SELECT COUNT(*) AS count FROM session")
             .then_with(" WHERE agent = ", agent.as_str());
@@ -151,7 +151,7 @@ impl Sessions {
         rows.iter().map(TranscriptEntry::read).collect()
     }
 
-    /// How many entries there are from `from` on.
+    /// Number of entries from `from` on.
     pub async fn count_entries(&self, session_id: &str, from: i64) -> Result<u64, StoreError> {
         let select = Statement::new("SELECT COUNT(*) AS count FROM session_entry")
             .then_with(" WHERE session_id = ", session_id)
@@ -171,6 +171,7 @@ impl Sessions {
         let select = Statement::new(ENTRY_COLUMNS)
             .then_with(" WHERE session_id = ", session_id)
             .then_with(" AND seq < ", before)
+            // From the end, because the limit has to cut off the oldest; reversed below.
             .then(" ORDER BY seq DESC")
             .then_with(" LIMIT ", i64::from(limit));
         let rows = self.sql.all(select).await?;
@@ -182,9 +183,8 @@ impl Sessions {
         Ok(entries)
     }
 
-    /// Keeps an input as a turn that waits for its place, and notes that somebody spoke in the
-    /// session, in the chat that `peer` names if in any. The same run asked again is the turn that is
-    /// there; where `most` turns are open, nothing is kept.
+    /// Queues an input as a turn, and marks the session as active, in the chat `peer` if there is one. A known run returns
+    /// its turn; if `most` turns are open, nothing is stored.
     pub async fn enqueue(
         &self,
         turn: &TurnRecord,
@@ -224,7 +224,11 @@ impl Sessions {
     }
 
     /// The turn of a run.
-    pub async fn run(&self, key: &str, run_id: &str) -> Result<Option<TurnRecord>, StoreError> {
+    pub async fn turn_of_run(
+        &self,
+        key: &str,
+        run_id: &str,
+    ) -> Result<Option<TurnRecord>, StoreError> {
         let select = Statement::new(TURN_COLUMNS)
             .then_with(" WHERE session_key = ", key)
             .then_with(" AND run_id = ", run_id);
@@ -239,7 +243,7 @@ impl Sessions {
         row.as_ref().map(TurnRecord::read).transpose()
     }
 
-    /// Ends a turn that cannot be worked on; `outcome` says why, as JSON.
+    /// Fails a turn that cannot be processed; `outcome` is the reason, as JSON.
     pub async fn fail_turn(
         &self,
         id: &str,
@@ -256,7 +260,7 @@ impl Sessions {
         self.sql.run(update).await.map(drop)
     }
 
-    /// The turns of a session that have not ended, in the order they came.
+    /// Open turns of a session, in order.
     pub async fn open_turns(&self, key: &str) -> Result<Vec<TurnRecord>, StoreError> {
         let select = Statement::new(TURN_COLUMNS)
             .then_with(" WHERE session_key = ", key)
@@ -265,8 +269,8 @@ impl Sessions {
         rows.iter().map(TurnRecord::read).collect()
     }
 
-    /// The sessions with turns that have not ended: what goes on after a restart.
-    pub async fn unfinished(&self) -> Result<Vec<String>, StoreError> {
+    /// Sessions with open turns, to be resumed after a restart.
+    pub async fn with_open_turns(&self) -> Result<Vec<String>, StoreError> {
         let select = Statement::new(
             "SELECT DISTINCT session_key FROM turn
              WHERE state IN ('queued', 'running', 'waiting') ORDER BY session_key",
@@ -275,7 +279,7 @@ impl Sessions {
         rows.iter().map(|row| row.text("session_key")).collect()
     }
 
-    /// The tools that a step of a turn asked for, in order.
+    /// The tool calls of a step, in order.
     pub async fn calls(&self, turn: &str, step: i64) -> Result<Vec<CallRecord>, StoreError> {
         let select = Statement::new(CALL_COLUMNS)
             .then_with(" WHERE turn = ", turn)
@@ -285,8 +289,8 @@ impl Sessions {
         rows.iter().map(CallRecord::read).collect()
     }
 
-    /// Takes back what the owner was asked in a session about a tool and has not answered.
-    pub async fn withdraw_questions(
+    /// Withdraws pending approval requests of a session for a tool.
+    pub async fn withdraw_approvals(
         &self,
         key: &str,
         tool: &str,
@@ -298,13 +302,12 @@ impl Sessions {
         );
         let withdraw = withdraw.bind(key).bind(tool).bind(now);
         if self.sql.run(withdraw).await? > 0 {
-            self.questions.note();
+            self.approval_changes.notify();
         }
         Ok(())
     }
 
-    /// Removes what a session no longer shows: its entries before `before`. They must be in an
-    /// archive by then.
+    /// Deletes the entries before `before`, which must be archived by then.
     pub async fn drop_entries(&self, session_id: &str, before: i64) -> Result<u64, StoreError> {
         let delete = Statement::new("DELETE FROM session_entry")
             .then_with(" WHERE session_id = ", session_id)

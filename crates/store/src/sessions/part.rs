@@ -1,4 +1,4 @@
-//! The part of all sessions that somebody sees: those whose keys go on alike after the agent.
+//! Lists the sessions visible to a caller: those whose keys have a common prefix after the agent.
 
 use manyhands_core::AgentId;
 
@@ -7,7 +7,7 @@ use super::record::{SESSION_COLUMNS, SessionRecord};
 use crate::error::StoreError;
 use crate::sql::Statement;
 
-/// Every agent that has a session, found by leaps over its index.
+/// Every agent that has a session. Each step of the recursion is one seek in the index; DISTINCT would read all of it.
 const AGENTS: &str = "WITH RECURSIVE one (agent) AS (
         SELECT MIN(agent) FROM session
         UNION ALL
@@ -15,13 +15,13 @@ const AGENTS: &str = "WITH RECURSIVE one (agent) AS (
         WHERE one.agent IS NOT NULL
     )
     SELECT agent FROM one WHERE agent IS NOT NULL";
-/// How many ranges of keys one statement looks at.
+/// Key ranges per statement.
 const RANGES: usize = 200;
 
 impl Sessions {
-    /// Sessions of one agent or of all whose keys go on with `rest` after the agent, the latest
-    /// active first, and how many there are. Only these are looked at, by the order of keys.
-    pub async fn list_under(
+    /// Sessions of one agent or all whose keys continue with `rest` after the agent, most recently active first, and their
+    /// number. Reads only these, by ranges of keys.
+    pub async fn list_below(
         &self,
         rest: &str,
         agent: Option<&AgentId>,
@@ -46,12 +46,13 @@ impl Sessions {
                 found.push(SessionRecord::read(row)?);
             }
         }
+        // Merged here: each statement sorted and limited only its own agents.
         found.sort_by(|a, b| (b.last_active, &a.key).cmp(&(a.last_active, &b.key)));
         let page = found.into_iter().skip(offset as usize);
         Ok((page.take(limit as usize).collect(), count))
     }
 
-    /// Sessions that are no runs of jobs, the latest active first.
+    /// Sessions other than job runs, most recently active first.
     pub async fn list_conversations(
         &self,
         limit: u32,
@@ -81,14 +82,14 @@ impl Sessions {
     }
 }
 
-/// The keys of some agents, at least one, that go on alike.
+/// The keys of at least one agent that continue with `rest`.
 struct Ranges<'a> {
     agents: &'a [AgentId],
     rest: &'a str,
 }
 
 impl Ranges<'_> {
-    /// A select over these keys alone; there must be an agent.
+    /// A select over these keys.
     fn of(&self, select: &'static str) -> Statement {
         let mut statement = Statement::new(select);
         let mut word = " WHERE (key >= ";
@@ -104,7 +105,7 @@ impl Ranges<'_> {
     }
 }
 
-/// The first text after all that begin with `prefix`; keys are of plain letters.
+/// The end of the range of texts that start with `prefix`; keys are ASCII.
 fn after(prefix: &str) -> String {
     format!("{prefix}\u{7f}")
 }
@@ -128,13 +129,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_part_is_listed_by_pages_and_nothing_beside_it() {
+    async fn visible_sessions_are_listed_by_page_and_no_others() {
         let home = TestHome::new();
         let store = home.open().await;
         let sessions = store.sessions();
         assert_eq!(
             sessions
-                .list_under("client:ada:", None, 9, 0)
+                .list_below("client:ada:", None, 9, 0)
                 .await
                 .unwrap(),
             (Vec::new(), 0)
@@ -151,7 +152,7 @@ mod tests {
             add(sessions, key, active).await;
         }
         let (all, count) = sessions
-            .list_under("client:ada:", None, 9, 0)
+            .list_below("client:ada:", None, 9, 0)
             .await
             .unwrap();
         let own = [
@@ -161,13 +162,13 @@ mod tests {
         ];
         assert_eq!((keys(&all), count), (own.to_vec(), 3));
         let (page, count) = sessions
-            .list_under("client:ada:", None, 1, 1)
+            .list_below("client:ada:", None, 1, 1)
             .await
             .unwrap();
         assert_eq!((keys(&page), count), (own[1..2].to_vec(), 3));
         let other = "other".parse().unwrap();
         let (page, count) = sessions
-            .list_under("client:ada:", Some(&other), 9, 0)
+            .list_below("client:ada:", Some(&other), 9, 0)
             .await
             .unwrap();
         assert_eq!((keys(&page), count), (own[1..2].to_vec(), 1));
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_its_own_keys_are_looked_at() {
+    async fn only_its_own_keys_are_read() {
         let home = TestHome::new();
         let store = home.open().await;
         let sessions = store.sessions();

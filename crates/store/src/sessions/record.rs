@@ -194,7 +194,7 @@ macro_rules! words {
 
         impl $name {
             /// The word in the record.
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
         }
@@ -240,7 +240,7 @@ words! {
     /// Where a tool's call stands.
     CallState {
         /// The model asked for it.
-        Asked = "asked",
+        Requested = "asked",
         /// It was handed to the tool.
         Started = "started",
         /// There is an outcome.
@@ -281,7 +281,7 @@ impl TurnRecord {
             id: row.text("id")?,
             session_key: row.text("session_key")?,
             run_id: row.text("run_id")?,
-            state: word(row, "state")?,
+            state: parse_column(row, "state")?,
             input: row.text("input")?,
             origin: row.text("origin")?,
             work: row.text("work")?,
@@ -301,7 +301,7 @@ impl TurnRecord {
         .bind(self.id.as_str())
         .bind(self.session_key.as_str())
         .bind(self.run_id.as_str())
-        .bind(self.state.word())
+        .bind(self.state.as_str())
         .bind(self.input.as_str())
         .bind(self.origin.as_str())
         .bind(self.work.as_str())
@@ -339,7 +339,7 @@ impl CallRecord {
             call_id: row.text("call_id")?,
             tool: row.text("tool")?,
             arguments: row.text("arguments")?,
-            state: word(row, "state")?,
+            state: parse_column(row, "state")?,
             outcome: row.text_or_null("outcome")?,
         })
     }
@@ -355,12 +355,12 @@ impl CallRecord {
         .bind(self.call_id.as_str())
         .bind(self.tool.as_str())
         .bind(self.arguments.as_str())
-        .bind(self.state.word())
+        .bind(self.state.as_str())
         .bind(self.outcome.clone())
     }
 }
 
-fn word<T: FromStr>(row: &Row, column: &str) -> Result<T, StoreError> {
+fn parse_column<T: FromStr>(row: &Row, column: &str) -> Result<T, StoreError> {
     let text = row.text(column)?;
     let damaged = format!("the database holds {text:?} as {column}: restore a backup");
     text.parse().map_err(|_| StoreError::corrupt(damaged))

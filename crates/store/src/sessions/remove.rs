@@ -1,4 +1,4 @@
-//! Sessions that leave nothing behind but what they cost.
+//! Removes sessions of sub-agents and job runs, of which only the cost is retained.
 
 use manyhands_core::Timestamp;
 
@@ -8,8 +8,8 @@ use crate::error::StoreError;
 use crate::sql::Statement;
 
 impl Sessions {
-    /// Sessions of sub-agents and of runs of jobs in which nobody spoke since `before`, the longest quiet first.
-    pub async fn quiet_subs(
+    /// Sessions of sub-agents and job runs without messages since `before`, longest idle first.
+    pub async fn idle_subsessions(
         &self,
         before: Timestamp,
         limit: u32,
@@ -23,8 +23,8 @@ impl Sessions {
         rows.iter().map(SessionRecord::read).collect()
     }
 
-    /// Removes a session with all that was said in it and its turns, none of which may be open.
-    /// What it used up is counted under the key `heir` from then on. Whether it was there.
+    /// Removes a session with its messages and turns, none of which may be open. Its usage is added to that of the key
+    /// `heir`. Whether it existed.
     pub async fn remove(&self, key: &str, heir: &str) -> Result<bool, StoreError> {
         let mut tx = self.sql.begin().await?;
         let open = Statement::new("SELECT id FROM turn")
@@ -44,6 +44,8 @@ impl Sessions {
         ] {
             tx.run(Statement::new(text).bind(key)).await?;
         }
+        // Added to the rows of the heir instead of renaming them: both may have used the same model on the same
+        // day.
         let inherit = Statement::new(
             "INSERT INTO model_usage (day, agent, session_key, model, calls, input_tokens,
                  output_tokens, cache_read_tokens, cache_write_tokens, cost_micros)
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_a_session_cost_outlives_it() {
+    async fn only_the_usage_of_a_session_outlives_it() {
         let home = TestHome::new();
         let store = home.open().await;
         let sessions = store.sessions();

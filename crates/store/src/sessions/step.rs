@@ -32,7 +32,7 @@ pub enum SessionChange {
         outcome: Option<String>,
     },
     /// A reply asked for a tool.
-    Ask(CallRecord),
+    AddCall(CallRecord),
     /// A call came to another state.
     Call {
         /// The turn.
@@ -55,9 +55,9 @@ pub enum SessionChange {
     Floor(i64),
     /// The entries from here on, all of them still shown, are taken back: they must be in an archive
     /// by then. Their numbers are not used again.
-    TakeBack(i64),
+    Truncate(i64),
     /// Only if the next entry is this one: nothing was said since somebody looked.
-    Unmoved(i64),
+    ExpectNextSeq(i64),
     /// Untrusted text was read. The first source stays.
     Taint(Taint),
     /// The owner trusts the conversation as it is now.
@@ -112,7 +112,7 @@ impl Sessions {
         tx.commit().await?;
         // After the commit: an indexer that wakes earlier would read the conversation without the new entries.
         if says {
-            self.news.session(key);
+            self.index_backlog.session(key);
         }
         Ok(session)
     }
@@ -154,7 +154,7 @@ impl SessionChange {
                      WHERE id = $1 AND state IN ('queued', 'running', 'waiting')",
                 )
                 .bind(id.as_str())
-                .bind(state.word())
+                .bind(state.as_str())
                 .bind(work)
                 .bind(outcome)
                 .bind(started)
@@ -167,7 +167,7 @@ impl SessionChange {
                     _ => Ok(()),
                 }
             }
-            Self::Ask(call) => tx.run(call.insert()).await.map(drop),
+            Self::AddCall(call) => tx.run(call.insert()).await.map(drop),
             Self::Call {
                 turn,
                 step,
@@ -182,7 +182,7 @@ impl SessionChange {
                 .bind(turn)
                 .bind(step)
                 .bind(place)
-                .bind(state.word())
+                .bind(state.as_str())
                 .bind(outcome);
                 tx.run(update).await.map(drop)
             }
@@ -242,7 +242,7 @@ impl SessionChange {
                 session.floor = seq;
                 Ok(())
             }
-            Self::TakeBack(seq) => {
+            Self::Truncate(seq) => {
                 // Below the floor is only the archive: nothing there can be taken back.
                 if seq < session.floor {
                     return Err(StoreError::Changed {
@@ -254,7 +254,7 @@ impl SessionChange {
                     .then_with(" AND seq >= ", seq);
                 tx.run(delete).await.map(drop)
             }
-            Self::Unmoved(seq) => match session.next_seq == seq {
+            Self::ExpectNextSeq(seq) => match session.next_seq == seq {
                 true => Ok(()),
                 false => Err(StoreError::Changed {
                     what: format!("the session {}", session.key),

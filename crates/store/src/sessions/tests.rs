@@ -49,7 +49,7 @@ async fn with_session() -> (TestHome, Store, SessionRecord) {
 }
 
 #[tokio::test]
-async fn a_step_is_done_whole_or_not_at_all() {
+async fn a_step_is_applied_completely_or_not_at_all() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
     sessions.enqueue(&turn("t1", "r1"), 9, None).await.unwrap();
@@ -79,24 +79,24 @@ async fn a_step_is_done_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_step_that_was_prepared_before_something_was_said_is_refused() {
+async fn a_step_prepared_before_a_new_message_is_refused() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
     let commit = |acts| sessions.commit(&session.key, "s1", acts, Timestamp(2));
-    commit(vec![SessionChange::Unmoved(0), said("a")])
+    commit(vec![SessionChange::ExpectNextSeq(0), said("a")])
         .await
         .unwrap();
-    let late = commit(vec![SessionChange::Unmoved(0), said("b")]).await;
+    let late = commit(vec![SessionChange::ExpectNextSeq(0), said("b")]).await;
     assert!(matches!(late, Err(StoreError::Changed { .. })), "{late:?}");
     let entries = sessions.entries("s1", 0, 10).await.unwrap();
     assert_eq!(entries.len(), 1, "nothing changed");
-    commit(vec![SessionChange::Unmoved(1), said("b")])
+    commit(vec![SessionChange::ExpectNextSeq(1), said("b")])
         .await
         .unwrap();
 }
 
 #[tokio::test]
-async fn what_is_set_is_not_undone_by_whoever_read_it_earlier() {
+async fn settings_are_not_undone_by_an_earlier_reader() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
     let commit = |acts| sessions.commit(&session.key, "s1", acts, Timestamp(2));
@@ -154,7 +154,10 @@ async fn the_same_run_is_one_turn_and_an_ended_turn_stays_ended() {
     );
     let open = sessions.open_turns(&session.key).await.unwrap();
     assert_eq!(open.len(), 2);
-    assert_eq!(sessions.unfinished().await.unwrap(), [session.key.as_str()]);
+    assert_eq!(
+        sessions.with_open_turns().await.unwrap(),
+        [session.key.as_str()]
+    );
     let done = vec![moved(TurnState::Done)];
     sessions
         .commit(&session.key, "s1", done, Timestamp(9))
@@ -173,18 +176,18 @@ async fn the_same_run_is_one_turn_and_an_ended_turn_stays_ended() {
 }
 
 #[tokio::test]
-async fn calls_remember_how_far_they_came() {
+async fn calls_keep_their_state() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
     let ask = |place| {
-        SessionChange::Ask(CallRecord {
+        SessionChange::AddCall(CallRecord {
             turn: "t1".to_owned(),
             step: 0,
             place,
             call_id: format!("c{place}"),
             tool: "gsv__ReadFile".to_owned(),
             arguments: "{}".to_owned(),
-            state: CallState::Asked,
+            state: CallState::Requested,
             outcome: None,
         })
     };
@@ -201,7 +204,7 @@ async fn calls_remember_how_far_they_came() {
         .await
         .unwrap();
     let calls = sessions.calls("t1", 0).await.unwrap();
-    assert_eq!(calls[0].state, CallState::Asked);
+    assert_eq!(calls[0].state, CallState::Requested);
     assert_eq!(calls[1].state, CallState::Started);
     let acts = vec![call(CallState::Done, Some("\"ok\""))];
     sessions
@@ -213,7 +216,7 @@ async fn calls_remember_how_far_they_came() {
 }
 
 #[tokio::test]
-async fn what_was_used_up_adds_up_by_day() {
+async fn usage_adds_up_by_day() {
     let (_home, store, session) = with_session().await;
     let sessions = store.sessions();
     let spend = SessionChange::Spend(Usage {
@@ -236,7 +239,7 @@ async fn what_was_used_up_adds_up_by_day() {
 }
 
 #[tokio::test]
-async fn mail_is_bounded_and_room_comes_back_when_it_is_read() {
+async fn mail_is_bounded_and_reading_frees_slots() {
     let home = TestHome::new();
     let store = home.open().await;
     let mail = store.mail();
@@ -298,7 +301,7 @@ async fn both_directions_of_a_pair_count_together() {
 }
 
 #[tokio::test]
-async fn the_queue_holds_exactly_as_many_as_it_may_wherever_they_wait() {
+async fn the_mail_queue_is_bounded_wherever_messages_wait() {
     let (_home, store, session) = with_session().await;
     let (mail, sessions) = (store.mail(), store.sessions());
     let send = |id: u64| {

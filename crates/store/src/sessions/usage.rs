@@ -1,4 +1,4 @@
-//! What models used up.
+//! Usage of models.
 
 use manyhands_core::AgentId;
 
@@ -6,35 +6,35 @@ use super::Sessions;
 use crate::error::StoreError;
 use crate::sql::Statement;
 
-/// What one reply of a model used up.
+/// Usage of one reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Usage {
     /// The day, `2026-11-15`.
     pub day: String,
     /// The model that answered.
     pub model: String,
-    /// Tokens that went in.
+    /// Input tokens.
     pub input_tokens: i64,
-    /// Tokens that came out.
+    /// Output tokens.
     pub output_tokens: i64,
-    /// Of those that went in, from the provider's cache.
+    /// Input tokens read from the provider's cache.
     pub cache_read_tokens: i64,
-    /// Of those that went in, put into it.
+    /// Input tokens written to the provider's cache.
     pub cache_write_tokens: i64,
-    /// What it cost, in millionths of a dollar.
+    /// Cost in millionths of a dollar.
     pub cost_micros: i64,
 }
 
-/// What was used up on one day, by one agent, in one session, of one model.
+/// Usage of one model on one day, by agent and session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageRow {
     /// The agent.
     pub agent: AgentId,
     /// The session.
     pub session_key: String,
-    /// How many replies these were.
+    /// Number of replies.
     pub calls: i64,
-    /// All of them together.
+    /// Their sum.
     pub usage: Usage,
 }
 
@@ -65,7 +65,7 @@ impl Usage {
 }
 
 impl Sessions {
-    /// What was used up since a day, newest day first.
+    /// Usage since a day, newest day first.
     pub async fn usage(&self, since: &str) -> Result<Vec<UsageRow>, StoreError> {
         let select = Statement::new(
             "SELECT day, agent, session_key, model, calls, input_tokens, output_tokens,

@@ -1,8 +1,7 @@
-//! Whether a database that came from elsewhere is one of ours.
+//! Checks a database of unknown origin.
 //!
-//! A database is a program as much as it is data: triggers, views, checks and generated columns run
-//! when tables are used. So its schema has to be, word for word, what our own steps make; only then
-//! is the rest of it looked at.
+//! A database is a program as much as data: triggers, views, checks and generated columns run when tables are used. So its
+//! schema has to be exactly what our own migrations produce; only then is the rest checked.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,14 +14,13 @@ use super::migrations;
 use super::sqlite::refusal;
 use crate::error::StoreError;
 
-/// The largest number of objects that is looked at; ours are a few dozen.
+/// Maximum number of objects; ours are a few dozen.
 const MAX_OBJECTS: usize = 10_000;
 
-/// What a database consists of: kind, name, table and text.
+/// Objects of a database: type, name, table and SQL.
 type Schema = BTreeSet<(String, String, String, String)>;
 
-/// Refuses a database that is damaged, or has anything in its schema that is not ours. The file is
-/// not changed, nor is anything beside it.
+/// Refuses a damaged database, and one whose schema is not ours. Neither the file nor anything beside it is changed.
 pub(crate) async fn check_foreign(file: &Path) -> Result<(), StoreError> {
     let options = SqliteConnectOptions::new()
         .filename(file)
@@ -45,7 +43,7 @@ async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
         of_record.cloned().collect::<Schema>()
     };
     if record(&found) != record(&newest) {
-        return Err(stranger("the record of its version is not ours"));
+        return Err(untrusted("the record of its version is not ours"));
     }
     let version = version(connection).await?;
     let ours = pristine(version).await?;
@@ -54,7 +52,10 @@ async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
             true => "holds",
             false => "lacks",
         };
-        return Err(stranger(format!("it {word} the {} {:?}", other.0, other.1)));
+        return Err(untrusted(format!(
+            "it {word} the {} {:?}",
+            other.0, other.1
+        )));
     }
     let wrong: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check(3)")
         .fetch_all(connection)
@@ -62,13 +63,13 @@ async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
         .map_err(unreadable)?;
     match wrong.iter().all(|line| line == "ok") {
         true => Ok(()),
-        false => Err(stranger(wrong.join("; "))),
+        false => Err(untrusted(wrong.join("; "))),
     }
 }
 
 const MIGRATIONS: &str = "_sqlx_migrations";
 
-/// How many of our steps were applied. Checksums decide, and there are no gaps.
+/// Number of applied migrations, by their checksums; there are no gaps.
 async fn version(connection: &mut SqliteConnection) -> Result<usize, StoreError> {
     let applied: Vec<(i64, bool, Vec<u8>)> =
         sqlx::query_as("SELECT version, success, checksum FROM _sqlx_migrations ORDER BY version")
@@ -83,7 +84,7 @@ async fn version(connection: &mut SqliteConnection) -> Result<usize, StoreError>
     }
     for ((version, success, checksum), step) in applied.iter().zip(&known) {
         if *version != step.version || !success || *checksum != *step.checksum {
-            return Err(stranger(format!("schema step {version} is not ours")));
+            return Err(untrusted(format!("schema step {version} is not ours")));
         }
     }
     Ok(applied.len())
@@ -97,17 +98,18 @@ async fn schema(connection: &mut SqliteConnection) -> Result<Schema, StoreError>
     .await
     .map_err(unreadable)?;
     if objects.len() > MAX_OBJECTS {
-        return Err(stranger("it has too many tables"));
+        return Err(untrusted("it has too many tables"));
     }
     let object = |(kind, name, table, text): (_, _, _, Option<String>)| {
         let text = text.unwrap_or_default();
+        // White space is not compared: SQLite stores the text of a statement as it was written.
         let words: Vec<&str> = text.split_whitespace().collect();
         (kind, name, table, words.join(" "))
     };
     Ok(objects.into_iter().map(object).collect())
 }
 
-/// What the first `steps` of our steps make.
+/// The schema that our first `steps` migrations produce.
 async fn pristine(steps: usize) -> Result<Schema, StoreError> {
     let mut connection = SqliteConnectOptions::new()
         .in_memory(true)
@@ -127,11 +129,11 @@ async fn pristine(steps: usize) -> Result<Schema, StoreError> {
 fn unreadable(error: sqlx::Error) -> StoreError {
     match refusal(error) {
         StoreError::Full => StoreError::Full,
-        other => stranger(other),
+        other => untrusted(other),
     }
 }
 
-fn stranger(why: impl std::fmt::Display) -> StoreError {
+fn untrusted(why: impl std::fmt::Display) -> StoreError {
     StoreError::corrupt(format!(
         "the database in the backup cannot be trusted ({why}): use another backup; nothing was changed"
     ))

@@ -198,7 +198,7 @@ mod tests {
     const KNOWN: i64 = STEPS.len() as i64;
 
     #[tokio::test]
-    async fn sessions_that_were_held_as_cookies_are_revoked_and_other_tokens_are_not() {
+    async fn cookie_sessions_are_revoked_and_other_tokens_are_not() {
         let (_dir, file) = fresh();
         let pool = super::super::sqlite::writer(&file).await.unwrap();
         apply(&pool, &STEPS[..14]).await.unwrap();

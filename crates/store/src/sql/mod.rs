@@ -1,15 +1,14 @@
-//! The one door to the database.
+//! Access to the database.
 //!
-//! Only this folder names the driver. Everything else writes one SQL text that
-//! SQLite and PostgreSQL both take: `$1` placeholders, BIGINT and TEXT, `ON
-//! CONFLICT`, `RETURNING`. What only SQLite knows is in [`sqlite`].
+//! Only this folder names the driver. Everything else writes SQL that both SQLite and PostgreSQL accept: `$1` placeholders,
+//! BIGINT and TEXT, `ON CONFLICT`, `RETURNING`. What is specific to SQLite is in [`sqlite`].
 
 mod foreign;
 mod migrations;
 mod sqlite;
 mod statement;
+pub(crate) mod text_search;
 mod tx;
-pub(crate) mod words;
 
 use std::path::Path;
 
@@ -24,8 +23,9 @@ pub(crate) use tx::Tx;
 
 use crate::error::StoreError;
 
-/// One writing connection, because SQLite has one writer anyway and queueing here
-/// is fair, and a few reading ones.
+/// One writing connection and a few reading ones.
+// One writer, because SQLite has only one at a time anyway: here waiting callers queue fairly, while SQLite would make them
+// poll until its busy timeout.
 #[derive(Debug, Clone)]
 pub(crate) struct Sql {
     write: SqlitePool,
@@ -33,7 +33,7 @@ pub(crate) struct Sql {
 }
 
 impl Sql {
-    /// Opens the database file, brings its schema up to date, or refuses.
+    /// Opens the database file and migrates its schema.
     pub(crate) async fn open(file: &Path) -> Result<Self, StoreError> {
         let write = sqlite::writer(file).await?;
         if let Err(error) = migrations::run(&write).await {
@@ -44,30 +44,30 @@ impl Sql {
         Ok(Self { write, read })
     }
 
-    /// Every row of a reading statement.
+    /// All rows of a query.
     pub(crate) async fn all(&self, statement: Statement) -> Result<Vec<Row>, StoreError> {
         let mut connection = self.read.acquire().await.map_err(sqlite::refusal)?;
         all(&mut connection, statement).await
     }
 
-    /// The first row of a reading statement.
+    /// The first row of a query.
     pub(crate) async fn one(&self, statement: Statement) -> Result<Option<Row>, StoreError> {
         let mut connection = self.read.acquire().await.map_err(sqlite::refusal)?;
         one(&mut connection, statement).await
     }
 
-    /// Runs one writing statement by itself; how many rows it touched.
+    /// Runs one writing statement; returns the number of affected rows.
     pub(crate) async fn run(&self, statement: Statement) -> Result<u64, StoreError> {
         let mut connection = self.write.acquire().await.map_err(sqlite::refusal)?;
         run(&mut connection, statement).await
     }
 
-    /// A writing transaction. Dropped without `commit`, it changes nothing.
+    /// Begins a write transaction; dropping it rolls it back.
     pub(crate) async fn begin(&self) -> Result<Tx, StoreError> {
         Tx::begin(&self.write, sqlite::BEGIN_WRITE).await
     }
 
-    /// A reading transaction: all its statements see one moment.
+    /// Begins a read transaction: all its statements see the same snapshot.
     pub(crate) async fn moment(&self) -> Result<Tx, StoreError> {
         Tx::begin(&self.read, sqlite::BEGIN_READ).await
     }
@@ -111,7 +111,7 @@ async fn run(on: &mut SqliteConnection, statement: Statement) -> Result<u64, Sto
     Ok(done.rows_affected())
 }
 
-/// One row; a column that does not hold what it should is damage, not a panic.
+/// One row. A column with an unexpected value is an error, not a panic.
 pub(crate) struct Row(SqliteRow);
 
 impl Row {

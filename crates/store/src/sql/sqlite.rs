@@ -1,5 +1,4 @@
-//! What only SQLite knows: how its file is opened, its pragmas, its error codes,
-//! and how to copy it while it is in use.
+//! What is specific to SQLite: opening its file, pragmas, error codes, and copying it while it is in use.
 
 use std::path::Path;
 use std::pin::pin;
@@ -23,7 +22,7 @@ fn options(file: &Path) -> SqliteConnectOptions {
         .filename(file)
         .create_if_missing(false)
         .foreign_keys(true)
-        // What the schema itself says may not call anything that acts outside of the database.
+        // Triggers, views and generated columns of the schema may not call functions with side effects.
         .pragma("trusted_schema", "OFF")
         .busy_timeout(BUSY)
         .disable_statement_logging()
@@ -78,27 +77,27 @@ pub(crate) async fn snapshot_into(file: &Path, copy: &Path) -> Result<(), StoreE
     done.map(drop)
 }
 
-/// What looking at every page of the database found.
+/// Result of checking every page of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inspection {
-    /// All of it is in order.
-    Whole {
-        /// How large it is.
+    /// No problems.
+    Intact {
+        /// Its size.
         bytes: u64,
     },
-    /// There was no time to look at all of it; what was seen is in order.
-    Unfinished {
-        /// How large it is.
+    /// The time was too short to check all of it; no problems so far.
+    Incomplete {
+        /// Its size.
         bytes: u64,
     },
-    /// It is not.
+    /// It is damaged.
     Damaged {
-        /// What is wrong, at most ten things.
+        /// The problems, at most ten.
         what: Vec<String>,
     },
 }
 
-/// Says that a look has to end: when its time is over, and when nobody waits for it any more.
+/// Ends a check on timeout, and when nobody waits for it any more.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
@@ -107,7 +106,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Looks at every page, on a connection of its own so that nobody waits for it.
+/// Checks every page, on its own connection so that it delays nobody.
 pub(crate) async fn inspect(file: &Path, within: Duration) -> Result<Inspection, StoreError> {
     const STEPS: i32 = 10_000;
     let bytes = std::fs::metadata(file)
@@ -130,14 +129,14 @@ pub(crate) async fn inspect(file: &Path, within: Duration) -> Result<Inspection,
         }
     };
     match found {
-        Ok(what) if what == ["ok"] => Ok(Inspection::Whole { bytes }),
+        Ok(what) if what == ["ok"] => Ok(Inspection::Intact { bytes }),
         Ok(what) => Ok(Inspection::Damaged { what }),
-        Err(_) if late.0.load(Ordering::Relaxed) => Ok(Inspection::Unfinished { bytes }),
+        Err(_) if late.0.load(Ordering::Relaxed) => Ok(Inspection::Incomplete { bytes }),
         Err(error) => Err(refusal(error)),
     }
 }
 
-/// Plays a full disk for tests: at most `more` pages than now, or as many as ever.
+/// Simulates a full disk: at most `more` pages above the current size, or no limit.
 #[cfg(test)]
 pub(super) async fn limit_pages(pool: &SqlitePool, more: Option<i64>) {
     let now: i64 = sqlx::query_scalar("PRAGMA page_count")
@@ -199,7 +198,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_look_at_every_page_finds_damage_and_ends_when_its_time_is_over() {
+    async fn a_check_of_every_page_finds_damage_and_ends_on_timeout() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("t.db");
         std::fs::write(&file, b"").unwrap();
@@ -215,9 +214,9 @@ mod tests {
         write.close().await;
         let whole = inspect(&file, Duration::from_secs(600)).await.unwrap();
         let bytes = std::fs::metadata(&file).unwrap().len();
-        assert_eq!(whole, Inspection::Whole { bytes });
+        assert_eq!(whole, Inspection::Intact { bytes });
         let short = inspect(&file, Duration::ZERO).await.unwrap();
-        assert_eq!(short, Inspection::Unfinished { bytes });
+        assert_eq!(short, Inspection::Incomplete { bytes });
         let mut text = std::fs::read(&file).unwrap();
         let middle = text.len() / 2 / 4096 * 4096;
         text[middle..middle + 4096].fill(0xff);

@@ -1,4 +1,4 @@
-//! A statement: text made of literals, and values that only ever travel as parameters.
+//! Statements: SQL made of literals, with all values as parameters.
 
 use manyhands_core::Timestamp;
 use sqlx::Arguments as _;
@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteArguments;
 
 use crate::error::StoreError;
 
-/// A value. NULL has a type too, because PostgreSQL wants to know it.
+/// A value. NULL has a type, because PostgreSQL requires one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Param {
     Text(Option<String>),
@@ -55,8 +55,7 @@ impl From<Option<Timestamp>> for Param {
     }
 }
 
-/// Cuts `items` into groups of few different sizes, so that statements with many rows
-/// come in few shapes and stay prepared.
+/// Splits `items` into groups of few different sizes, so that there are few different statements and all stay prepared.
 pub(crate) fn in_groups<T>(items: Vec<T>) -> Vec<Vec<T>> {
     let (mut groups, mut rest) = (Vec::new(), items.into_iter());
     for size in [64, 32, 16, 8, 4, 2, 1] {
@@ -67,8 +66,7 @@ pub(crate) fn in_groups<T>(items: Vec<T>) -> Vec<Vec<T>> {
     groups
 }
 
-/// A statement and its parameters. The text grows only by literals, so nothing a
-/// caller says can become SQL.
+/// A statement and its parameters. Its text consists of literals only, so no input can become SQL.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
     text: String,

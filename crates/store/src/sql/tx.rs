@@ -1,8 +1,7 @@
-//! Transactions, begun and ended here rather than by the driver.
+//! Transactions, controlled here rather than by the driver.
 //!
-//! SQLite ends a transaction by itself when the disk is full. The driver does not
-//! notice, and its connection then refuses every later transaction. So a connection
-//! whose transaction did not end in order is closed, and a fresh one takes its place.
+//! SQLite rolls a transaction back by itself when the disk is full. The driver does not notice, and its connection then
+//! refuses every later transaction. So a connection whose transaction did not end properly is closed and replaced.
 
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::SqlitePool;
@@ -12,7 +11,7 @@ use super::sqlite::refusal;
 use super::{Row, Statement};
 use crate::error::StoreError;
 
-/// A transaction. Dropped without `commit`, it changes nothing.
+/// A transaction; dropping it rolls it back.
 pub(crate) struct Tx {
     connection: PoolConnection<Sqlite>,
     ended: bool,
@@ -49,8 +48,7 @@ impl Tx {
         Ok(())
     }
 
-    /// Ends a reading transaction, or one that turned out to have nothing to do,
-    /// keeping its connection.
+    /// Rolls the transaction back, keeping its connection.
     pub(crate) async fn abandon(mut self) {
         self.ended = match self.connection.execute("ROLLBACK").await {
             Ok(_) => true,
@@ -87,7 +85,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_transaction_that_is_not_committed_changes_nothing_and_harms_nobody() {
+    async fn an_uncommitted_transaction_changes_nothing_and_frees_its_connection() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("t.db");
         std::fs::write(&file, b"").unwrap();
@@ -108,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_connection_works_on_after_the_disk_was_full() {
+    async fn the_connection_works_after_the_disk_was_full() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("t.db");
         std::fs::write(&file, b"").unwrap();

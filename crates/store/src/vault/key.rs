@@ -1,5 +1,5 @@
-//! The vault's key: random in `vault.key`, or derived from a passphrase so that it
-//! never touches the disk and the file only says how to derive and check it.
+//! The vault's key: random in `vault.key`, or derived from a passphrase. Then it is never on disk, and the file only says how
+//! to derive and check it.
 
 use std::path::Path;
 
@@ -21,23 +21,23 @@ const FORMAT: u32 = 1;
 const MEMORY_KIB: u32 = 64 * 1024;
 const PASSES: u32 = 3;
 const LANES: u32 = 1;
-/// More than this is not our file: deriving would take the machine down.
+/// Limits of what the file may demand: deriving with more would exhaust the machine.
 const MAX_MEMORY_KIB: u32 = 4 * 1024 * 1024;
 const MAX_PASSES: u32 = 64;
 
-/// The key everything else is derived from.
+/// The key that all others are derived from.
 pub(crate) struct VaultKey(Zeroizing<[u8; 32]>);
 
-/// Whether a missing key file may be made.
+/// Whether a missing key file may be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FirstUse {
-    /// Nothing was ever sealed: a new key harms nobody.
+    /// Nothing is encrypted yet.
     Yes,
-    /// Something was: a new key would make it unreadable for good.
+    /// Something is; a new key would make it unreadable for good.
     No,
 }
 
-/// What `vault.key` holds.
+/// Contents of `vault.key`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct KeyFile {
@@ -55,7 +55,7 @@ struct KeyFile {
 enum KeySource {
     /// The key itself.
     Random { key: String },
-    /// How to derive it, and what only the right one gives.
+    /// How to derive it, and a value to check it with.
     Argon2id {
         memory_kib: u32,
         passes: u32,
@@ -66,8 +66,7 @@ enum KeySource {
 }
 
 impl VaultKey {
-    /// Opens the key of a home, making it at first use. Blocks for as long as the
-    /// derivation takes.
+    /// Opens the key of a home, creating it at first use. Blocks while the key is derived.
     pub(crate) fn open(
         home: &Path,
         passphrase: Option<&Secret>,
@@ -101,7 +100,7 @@ impl VaultKey {
         }
     }
 
-    /// A key for one purpose; from it neither this key nor another purpose's follows.
+    /// A key for one purpose, which reveals neither this key nor that of another purpose.
     pub(crate) fn subkey(&self, label: &str) -> Zeroizing<[u8; 32]> {
         let mut mac = keyed(&self.0);
         mac.update(b"manyhands subkey v1\0");
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_passphrase_nobody_asked_for_is_refused() {
+    async fn an_unexpected_passphrase_is_refused() {
         let home = TestHome::new();
         home.open().await.close().await.unwrap();
         let error = home.try_open(phrase("any")).await.unwrap_err();
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lost_key_file_is_not_replaced_behind_the_owners_back() {
+    async fn a_lost_key_file_is_not_replaced_silently() {
         let home = TestHome::new();
         let store = home.open().await;
         store.vault().set("s", &Secret::new("value")).await.unwrap();

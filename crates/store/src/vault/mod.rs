@@ -1,7 +1,7 @@
 //! Secrets, encrypted at rest.
 //!
-//! Each secret is sealed with XChaCha20-Poly1305 under a fresh nonce, and its name is
-//! sealed with it: a ciphertext moved to another name does not open.
+//! Each secret is encrypted with XChaCha20-Poly1305 under a fresh nonce, and its name is authenticated with it: a ciphertext
+//! moved to another name does not decrypt.
 
 mod key;
 
@@ -48,7 +48,7 @@ impl Vault {
         }
     }
 
-    /// Keeps `value` under `name`, in place of what was there.
+    /// Stores or replaces a secret.
     pub async fn set(&self, name: &str, value: &Secret) -> Result<(), StoreError> {
         check_name(name)?;
         // XChaCha20 has nonces of 24 bytes, so random ones never repeat in practice and no counter has
@@ -80,14 +80,14 @@ impl Vault {
         }
     }
 
-    /// Forgets a secret; whether there was one.
+    /// Removes a secret; whether there was one.
     pub async fn remove(&self, name: &str) -> Result<bool, StoreError> {
         check_name(name)?;
         let delete = Statement::new("DELETE FROM secret WHERE name = $1").bind(name);
         Ok(self.sql.run(delete).await? > 0)
     }
 
-    /// The names, in order.
+    /// The names, sorted.
     pub async fn names(&self) -> Result<Vec<String>, StoreError> {
         let select = Statement::new("SELECT name FROM secret ORDER BY name");
         let rows = self.sql.all(select).await?;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_comes_back_and_survives_reopening() {
+    async fn a_secret_round_trips_and_survives_reopening() {
         let home = TestHome::new();
         let vault = home.open().await.vault().clone();
         vault.set("mail/token", &secret("old")).await.unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn neither_the_files_nor_a_print_show_a_secret() {
+    async fn neither_the_files_nor_debug_output_show_a_secret() {
         let home = TestHome::new();
         let store = home.open().await;
         store

@@ -74,11 +74,11 @@ pub(super) fn resources(all: &[(CollectionRecord, Level)]) -> Vec<IndexEntry> {
         key: one.id.to_string(),
         kind: ItemKind::Resource,
         name: one.name.clone(),
-        server: one.kind.word().to_owned(),
+        server: one.kind.as_str().to_owned(),
         title: String::new(),
         description: one.description.clone(),
         parameters: Vec::new(),
-        tags: vec![one.kind.word().to_owned(), "resource".to_owned()],
+        tags: vec![one.kind.as_str().to_owned(), "resource".to_owned()],
     };
     all.iter().map(entry).collect()
 }

@@ -162,7 +162,7 @@ impl Finder {
             // use.
             let may = |entry: &IndexEntry| match entry.kind {
                 ItemKind::Tool => all.resolve(&entry.key).is_some_and(|tool| {
-                    if !tool.spec().works_in(place.as_ref()) {
+                    if !tool.spec().is_usable_in(place.as_ref()) {
                         return false;
                     }
                     let question = Question::available(&caller, &owner, tool.spec());

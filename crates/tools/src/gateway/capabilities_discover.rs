@@ -191,7 +191,7 @@ impl TypedTool for Discover {
             caller: &context.caller,
             agent: &context.agent,
             reach: &context.reach,
-            place: context.place.as_deref(),
+            place: context.chat.as_deref(),
             context: params.context.map(|context| match context {
                 SkillContext::WorkflowCreation => "workflow-creation",
                 SkillContext::AgentExecution => "agent-execution",

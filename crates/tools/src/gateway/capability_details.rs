@@ -160,7 +160,7 @@ impl Details {
             let question = question
                 .within(&context.reach)
                 .in_session(context.lineage.last().map(String::as_str));
-            spec.works_in(context.place.as_deref()) && self.finder.allows(question)
+            spec.is_usable_in(context.chat.as_deref()) && self.finder.allows(question)
         };
         if let Some(tool) = catalogue.resolve(item) {
             return Some(tool.spec())

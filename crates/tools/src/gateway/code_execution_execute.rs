@@ -129,7 +129,7 @@ struct Execute {
 impl Execute {
     fn new(scripts: &Scripts) -> Self {
         // A script by itself only computes; its calls take the path like any other.
-        let spec = super::spec(TOOL.name).effects(Effects::READS).waits();
+        let spec = super::spec(TOOL.name).effects(Effects::READS).waits_for_turns();
         let mut spec = with_params::<Params>(spec);
         spec.output_schema = Some(output_schema::<Output>());
         // The deadline exceeds the script's own limit, so that the script's error with its log
@@ -226,7 +226,7 @@ impl ScriptHost {
         request.agent = self.context.agent.clone();
         // Taint collected so far applies to this call, so a script cannot launder what it read.
         request.taint = self.taint();
-        request.place = self.context.place.clone();
+        request.chat = self.context.chat.clone();
         request.lineage = self.context.lineage.clone();
         request.connections = self.connections.clone();
         request.answers = self.context.answers.clone();
@@ -234,7 +234,7 @@ impl ScriptHost {
         // No waiting: the run ends with the approval id instead and can be repeated.
         request.approval_wait = Duration::ZERO;
         // Scripts receive whole results; only what they return is shortened.
-        request.whole = true;
+        request.full_result = true;
         // Before the call: the tool may be gone from the catalogue afterwards.
         let effects = self.effects(tool, &request.arguments);
         let outcome = self.path.invoke(request).await;
@@ -244,7 +244,8 @@ impl ScriptHost {
                 .as_ref()
                 .ok()
                 .and_then(|outcome| outcome.taint.clone());
-            let by_effects = || Taint::when(effects.brings_words(), format!("tool:{tool}"));
+            let by_effects =
+                || Taint::when(effects.may_return_untrusted_text(), format!("tool:{tool}"));
             let read = known.unwrap_or_else(by_effects);
             self.taint
                 .lock()
@@ -485,12 +486,12 @@ impl Host for ScriptHost {
             } => self.create(&filename, &content, file_type.as_deref()).await,
             HostRequest::ReadArtifact { identifier } => self.read(&identifier).await,
         };
-        done.map_err(|error| HostError::new(error.code.word(), error.text()))
+        done.map_err(|error| HostError::new(error.code.as_str(), error.text()))
     }
 
     fn on_log(&self, logged: &LogLine) {
         let progress = &self.context.progress;
-        if progress.is_printing() {
+        if progress.has_output_listener() {
             progress.print(&format!("{}\n", line(logged)));
         }
     }

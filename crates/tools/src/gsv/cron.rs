@@ -199,7 +199,7 @@ impl TypedTool for CronJobs {
         super::spec(TOOL.name)
             .effects(Effects::WRITES.and(Effects::READS))
             .deadline(Duration::from_secs(120))
-            .waits()
+            .waits_for_turns()
     }
 
     /// A job that delivers to somebody implies sending messages.
@@ -230,7 +230,7 @@ impl TypedTool for CronJobs {
         params.check()?;
         let mut origin = caller_origin(context);
         // Where the job was created is where it delivers by default.
-        origin.place = context.place.as_deref().cloned();
+        origin.place = context.chat.as_deref().cloned();
         let asker = JobRequester {
             caller: &context.caller,
             agent: &context.agent,

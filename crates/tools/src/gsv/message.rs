@@ -81,7 +81,7 @@ impl TypedTool for MessageTool {
                 kind: params.peer_kind,
                 account: params.account_id.as_deref(),
                 session,
-                here: context.place.as_deref(),
+                here: context.chat.as_deref(),
             })
             .await?;
         let place = place.ok_or_else(|| {

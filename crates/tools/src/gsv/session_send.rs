@@ -64,7 +64,7 @@ impl TypedTool for SessionSend {
         super::spec(TOOL.name)
             .effects(Effects::SENDS.and(Effects::READS))
             .deadline(Duration::from_secs(150))
-            .waits()
+            .waits_for_turns()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

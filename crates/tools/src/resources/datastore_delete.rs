@@ -45,7 +45,7 @@ impl TypedTool for DatastoreDelete {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec(TOOL.name).effects(Effects::WRITES).frees()
+        super::spec(TOOL.name).effects(Effects::WRITES).frees_storage()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -59,7 +59,7 @@ impl TypedTool for DatastoreDelete {
             (None, Some(filter)) => {
                 let filter = Filter::parse(&filter);
                 let filter = filter.map_err(|e| ToolError::parameter("filter", e.to_string()))?;
-                self.0.store.remove_passing(found.id, &filter).await
+                self.0.store.remove_matching(found.id, &filter).await
             }
             _ => return Err(ToolError::parameter("ids", "give either ids or filter")),
         };

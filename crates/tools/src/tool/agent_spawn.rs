@@ -82,7 +82,7 @@ impl TypedTool for AgentSpawn {
             .effects(Effects::READS.and(Effects::WRITES).and(Effects::LEAVES))
             .runs_on(RunsOn::Gateway)
             .deadline(DEADLINE)
-            .waits()
+            .waits_for_turns()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -105,7 +105,7 @@ impl TypedTool for AcpSpawn {
             .effects(effects.and(Effects::RUNS).and(Effects::LEAVES))
             .group(Group::Extra)
             .deadline(DEADLINE)
-            .waits()
+            .waits_for_turns()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -6,7 +6,8 @@ use jiff::Timestamp as Instant;
 use manyhands_agent_services::People;
 use manyhands_agent_services::contact_delivery::{ContactDelivery, ContactMessage};
 use manyhands_core::{
-    CallContext, ChatRef, Effects, ErrorCode, Ids, Outcome, ToolError, ToolSpec, TypedTool, Where,
+    CallContext, ChatRef, ChatScope, Effects, ErrorCode, Ids, Outcome, ToolError, ToolSpec,
+    TypedTool,
 };
 use manyhands_host::machine::blocking;
 use manyhands_people::contacts::{Contact, MessageTarget, RouteError, is_speaking, route};
@@ -114,11 +115,11 @@ impl TypedTool for ContactsSend {
     fn spec(&self) -> ToolSpec {
         super::spec(TOOL.name)
             .effects(Effects::SENDS.and(Effects::LEAVES))
-            .chats(Where::NotShared)
+            .chats(ChatScope::NotShared)
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
-        let place = context.place.as_deref();
+        let place = context.chat.as_deref();
         // In a group anybody could make the agent message the owner's contacts.
         if place.is_some_and(ChatRef::is_shared) {
             let message = "contacts_send is not available in group chats";

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use manyhands_channels::{slack, telegram};
 use manyhands_core::{
-    CallContext, ChatRef, Effects, ErrorCode, Group, Outcome, ToolError, ToolSpec, TypedTool,
-    Variant, Where, input_schema,
+    CallContext, ChatRef, ChatScope, Effects, ErrorCode, Group, Outcome, ToolError, ToolSpec,
+    TypedTool, Variant, input_schema,
 };
 use manyhands_messaging::{Address, Chats, WAIT};
 use manyhands_store::OutboxState;
@@ -114,7 +114,7 @@ impl TypedTool for MessageReact {
         super::spec(TOOL.name)
             .group(Group::Channel)
             .effects(Effects::SENDS.and(Effects::LEAVES))
-            .chats(Where::Only(&["telegram", "slack"]))
+            .chats(ChatScope::Only(&["telegram", "slack"]))
             .outside_chats(self.outside)
             .variants(vec![
                 Variant {
@@ -156,7 +156,7 @@ impl TypedTool for MessageReact {
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
-        let here = context.place.as_deref();
+        let here = context.chat.as_deref();
         let on_slack = match here.map(|here| here.channel.as_str()) {
             Some("slack") => true,
             Some("telegram") => false,

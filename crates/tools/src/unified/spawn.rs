@@ -62,7 +62,7 @@ impl TypedTool for Spawn {
             .runs_on(RunsOn::Gateway)
             .group(Group::Extra)
             .deadline(DEADLINE)
-            .waits()
+            .waits_for_turns()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -160,7 +160,7 @@ impl SubAgentTask<'_> {
     }
 
     fn report(&self, message: String) {
-        self.context.progress.tell(Step {
+        self.context.progress.report(Step {
             done: self.steps.fetch_add(1, Ordering::Relaxed) + 1,
             total: None,
             message: Some(message),

@@ -423,7 +423,7 @@ impl TodoUpdate {
         params: &Params,
         context: &CallContext,
     ) -> Result<ResolvedText, ToolError> {
-        let place = context.place.as_deref();
+        let place = context.chat.as_deref();
         let place = place.filter(|place| CHATS.contains(&place.channel.as_str()));
         let seen = place.and_then(Sighting::in_place);
         let contacts = self.0.people.contacts.clone();
@@ -601,7 +601,7 @@ fn chat_id(params: &Params, context: &CallContext) -> Result<Option<String>, Too
                 .hint("chat_id is tg:<chat-id>, a signed number that is not zero, as in tg:-1001234567890")),
         };
     }
-    let place = context.place.as_deref();
+    let place = context.chat.as_deref();
     let here = place.filter(|place| place.channel == "telegram");
     let here = here.map(|place| format!("tg:{}", place.chat));
     Ok(here.filter(|here| is_chat_id(here)))

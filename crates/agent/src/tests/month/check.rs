@@ -52,7 +52,7 @@ impl Month {
         for letter in self.letters.iter_mut().filter(|one| one.state.is_none()) {
             let found = store
                 .sessions()
-                .run(&letter.key, &letter.run)
+                .turn_of_run(&letter.key, &letter.run)
                 .await
                 .unwrap();
             if !letter.taken {

@@ -256,7 +256,9 @@ impl Invoke for Day {
         }
         let witness = request.witness.clone().expect("a turn witnesses its calls");
         if request.tool == "ask" {
-            witness.waits(self.world.ids.next::<ApprovalId>()).await;
+            witness
+                .approval_pending(self.world.ids.next::<ApprovalId>())
+                .await;
             let (answer, answered) = oneshot::channel();
             self.questions.lock().unwrap().push(answer);
             if !answered.await.unwrap_or(false) {
@@ -266,7 +268,7 @@ impl Invoke for Day {
                 ));
             }
         }
-        witness.starts().await?;
+        witness.starting().await?;
         let deed = request.arguments["deed"]
             .as_str()
             .unwrap_or("none")
@@ -282,7 +284,8 @@ impl Invoke for Day {
     }
 
     fn authorize(&self, question: manyhands_core::Question<'_>) -> manyhands_core::Verdict {
-        let denied = question.caller.rights.tools.is_empty() || !question.reach.has(question.spec);
+        let denied =
+            question.caller.rights.tools.is_empty() || !question.reach.contains(question.spec);
         let decision = [
             manyhands_core::Decision::Allow,
             manyhands_core::Decision::Deny,

@@ -104,7 +104,7 @@ impl From<ApprovalRecord> for Approval {
     fn from(record: ApprovalRecord) -> Self {
         Self {
             id: record.id,
-            state: record.state.word().to_owned(),
+            state: record.state.as_str().to_owned(),
             tool: record.tool,
             arguments: record.arguments,
             effects: record.effects,

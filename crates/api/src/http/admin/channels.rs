@@ -78,7 +78,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Chann
         count: all.len(),
         channels: all.into_iter().map(ChannelView::from).collect(),
         inbox: records.backlog().await?,
-        outbox: records.lost().await?,
+        outbox: records.undelivered().await?,
     })
 }
 
@@ -286,8 +286,8 @@ impl From<SenderRow> for Sender {
             state: row.state,
             owner: row.owner,
             code: row.code,
-            message: row.said,
-            requested_at: row.asked,
+            message: row.first_message,
+            requested_at: row.requested,
             decided_at: row.decided,
         }
     }

@@ -124,7 +124,7 @@ pub async fn outbox(
     answer(Outbox {
         count: rows.len(),
         messages: rows.into_iter().map(Outbound::from).collect(),
-        lost: records.lost().await?,
+        lost: records.undelivered().await?,
     })
 }
 
@@ -224,7 +224,7 @@ pub struct Inbox {
 
 /// Lists incoming messages that could not be processed.
 pub async fn inbox(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Inbox> {
-    let rows = gateway.chats().records().failed(MOST).await?;
+    let rows = gateway.chats().records().failed_inbound(MOST).await?;
     answer(Inbox {
         count: rows.len(),
         messages: rows.into_iter().map(Inbound::from).collect(),

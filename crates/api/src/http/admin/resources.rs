@@ -148,7 +148,7 @@ pub async fn create(
     let made = store
         .create(new.kind, &new.name, &new.description, &new.grants)
         .await?;
-    let about = format!("{} {} {}", made.kind.word(), made.id, made.name);
+    let about = format!("{} {} {}", made.kind.as_str(), made.id, made.name);
     gateway
         .note(&owner.caller, "resource.create", &about)
         .await?;
@@ -184,7 +184,7 @@ pub async fn remove(
     gateway.store.collections().remove(found.id).await?;
     gateway.redact_stored_secrets().await?;
     // The name too: nothing can look it up any more.
-    let about = format!("{} {} {}", found.kind.word(), found.id, found.name);
+    let about = format!("{} {} {}", found.kind.as_str(), found.id, found.name);
     gateway
         .note(&owner.caller, "resource.remove", &about)
         .await?;
@@ -208,7 +208,7 @@ pub async fn grant(
         .collections()
         .grant(found.id, &agent, level)
         .await?;
-    let about = format!("{} {agent} {}", found.id, level.word());
+    let about = format!("{} {agent} {}", found.id, level.as_str());
     gateway
         .note(&owner.caller, "resource.grant", &about)
         .await?;
@@ -331,7 +331,7 @@ async fn vault(gateway: &Gateway, text: &str) -> Result<CollectionRecord, Refusa
     match found.kind {
         CollectionKind::Vault => Ok(found),
         other => {
-            let message = format!("{:?} is a {}, not a vault", found.name, other.word());
+            let message = format!("{:?} is a {}, not a vault", found.name, other.as_str());
             Err(Refusal(ToolError::parameter("id", message)))
         }
     }

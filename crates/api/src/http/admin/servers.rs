@@ -232,7 +232,7 @@ fn shown(server: &Server) -> ServerView {
             kind,
             problem: failure.or(server.problem()),
             tools: server.offer().tools.len(),
-            held: pins.iter().filter(|pin| pin.held.is_some()).count(),
+            held: pins.iter().filter(|pin| pin.pending.is_some()).count(),
             service: server.service().to_owned(),
             url: config.url.as_deref().map(masked_text),
             command: config.command.clone(),
@@ -254,8 +254,8 @@ fn state(status: &Status) -> ServerState {
 /// The held-back definition of a tool, and its difference to the accepted one.
 fn held(pin: &Pin) -> Option<HeldTool> {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-    let now = read(&pin.held.as_ref()?.definition);
-    let before = pin.taken.as_ref().map(|taken| read(&taken.definition));
+    let now = read(&pin.pending.as_ref()?.definition);
+    let before = pin.approved.as_ref().map(|taken| read(&taken.definition));
     let new = before.is_none();
     // Of a new tool the whole definition is the difference.
     let diff = difference(&before.unwrap_or_else(|| json!({})), &now);
@@ -263,7 +263,7 @@ fn held(pin: &Pin) -> Option<HeldTool> {
         tool: pin.name.clone(),
         new,
         difference: diff,
-        fingerprint: pin.held.as_ref()?.hash.clone(),
+        fingerprint: pin.pending.as_ref()?.hash.clone(),
     })
 }
 
@@ -333,7 +333,7 @@ pub async fn remove(
         .cloned()
         .ok_or_else(|| Refusal(ToolError::not_found(format!("no MCP server {name:?}"))))?;
     gateway.set_local(&owner.caller, &key(&found), None).await?;
-    gateway.store.pins().forget(found.as_str()).await?;
+    gateway.store.pins().remove(found.as_str()).await?;
     answer(ServerRemoved {
         name: found,
         removed: true,

@@ -94,7 +94,7 @@ pub(super) fn openai(error: &ToolError) -> Value {
         ErrorCode::Forbidden => ("permission_error", "forbidden"),
         ErrorCode::RateLimited => ("rate_limit_error", "rate_limit_exceeded"),
         ErrorCode::BudgetExceeded => ("insufficient_quota", "insufficient_quota"),
-        other => ("server_error", failure(error).unwrap_or(other.word())),
+        other => ("server_error", failure(error).unwrap_or(other.as_str())),
     };
     let message = match error.code {
         // Some clients recognise an invalid key only by these words.

@@ -4,6 +4,9 @@
 //! `client` is our own identity; `keeper` holds the tokens of one account, `renewal` renews them,
 //! and `shown` presents them to a server. Everything that a server or an authorization server says
 //! is untrusted: nothing is stored before a login has completed.
+//!
+//! Not with the crate `oauth2`: it builds authorization and token requests, and has neither discovery (RFC 8414, 9728) nor
+//! client registration (RFC 7591), resource indicators or checks of the issuer, which are most of this module.
 
 mod challenge;
 pub mod client;

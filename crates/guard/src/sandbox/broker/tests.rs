@@ -14,21 +14,21 @@ use crate::sandbox::Sandbox;
 use crate::supervisor::{Exit, Finished, Program, Supervisor};
 
 /// A folder `inside` that may be written, and a file `outside` beside it.
-struct Yard(TempDir);
+struct Fixture(TempDir);
 
 /// What must not change of a file.
 type State = (u32, u32, u32, i64);
 
-impl Yard {
+impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("inside")).unwrap();
-        let yard = Self(dir);
+        let fixture = Self(dir);
         for name in ["outside", "inside/file"] {
-            fs::write(yard.path(name), "text").unwrap();
-            fs::set_permissions(yard.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+            fs::write(fixture.path(name), "text").unwrap();
+            fs::set_permissions(fixture.path(name), fs::Permissions::from_mode(0o644)).unwrap();
         }
-        yard
+        fixture
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -83,11 +83,11 @@ fn state(path: &Path) -> State {
 
 #[tokio::test]
 async fn modes_change_by_every_name_a_file_inside_has() {
-    let yard = Yard::new();
-    symlink("file", yard.path("inside/link")).unwrap();
-    symlink(yard.path("inside"), yard.path("inside/here")).unwrap();
-    fs::create_dir(yard.path("inside/sub")).unwrap();
-    let full = yard.path("inside/file");
+    let fixture = Fixture::new();
+    symlink("file", fixture.path("inside/link")).unwrap();
+    symlink(fixture.path("inside"), fixture.path("inside/here")).unwrap();
+    fs::create_dir(fixture.path("inside/sub")).unwrap();
+    let full = fixture.path("inside/file");
     for (mode, name) in [
         ("600", "file"),
         ("604", "./sub/../file"),
@@ -95,12 +95,12 @@ async fn modes_change_by_every_name_a_file_inside_has() {
         ("700", full.to_str().unwrap()),
         ("711", "here/here/file"),
     ] {
-        Yard::assert_ok(&yard.bash(&format!("chmod {mode} {name}")).await);
+        Fixture::assert_ok(&fixture.bash(&format!("chmod {mode} {name}")).await);
         let expect = u32::from_str_radix(mode, 8).unwrap();
-        assert_eq!(yard.mode("inside/file"), expect, "{name}");
+        assert_eq!(fixture.mode("inside/file"), expect, "{name}");
     }
     // By descriptor, by a folder's descriptor, and as libc spells a descriptor's path.
-    let told = yard
+    let told = fixture
         .perl(&format!(
             "open(F, '<', 'file'); chmod(0601, *F) or print $!; print((stat 'file')[2] & 07777);\
              chmod(0602, '/proc/self/fd/' . fileno(F)) or print $!; print ' ', (stat 'file')[2] & 07777;\
@@ -115,7 +115,7 @@ async fn modes_change_by_every_name_a_file_inside_has() {
 
 #[tokio::test]
 async fn times_and_owners_change_inside() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let script = format!(
         "touch -d @1000000000 file && ln -s nowhere link && touch -h -d @1100000000 link && \
@@ -124,7 +124,7 @@ async fn times_and_owners_change_inside() {
          perl -e 'utime(1200000000, 1200000000, \"file\") == 1 or die $!; open(F, \"<\", \"e\"); \
          utime(1300000000, 1300000000, *F) == 1 or die $!'"
     );
-    Yard::assert_ok(&yard.bash(&script).await);
+    Fixture::assert_ok(&fixture.bash(&script).await);
     for (name, time) in [
         ("inside/file", 1_200_000_000),
         ("inside/link", 1_100_000_000),
@@ -132,10 +132,10 @@ async fn times_and_owners_change_inside() {
         ("inside/copy2", 1_000_000_000),
         ("inside/e", 1_300_000_000),
     ] {
-        assert_eq!(yard.modified(name), time, "{name}");
+        assert_eq!(fixture.modified(name), time, "{name}");
     }
     assert_eq!(
-        (yard.mode("inside/e"), yard.mode("inside/d") & 0o2000),
+        (fixture.mode("inside/e"), fixture.mode("inside/d") & 0o2000),
         (0o750, 0o2000)
     );
 }
@@ -157,26 +157,28 @@ const OUTSIDE: &[&str] = &[
 
 #[tokio::test]
 async fn nothing_outside_changes_by_any_name() {
-    let yard = Yard::new();
-    let before = (state(&yard.path("outside")), state(yard.0.path()));
+    let fixture = Fixture::new();
+    let before = (state(&fixture.path("outside")), state(fixture.0.path()));
     for script in OUTSIDE {
-        let refused = yard.bash(script).await;
+        let refused = fixture.bash(script).await;
         assert_ne!(refused.exit, Exit::Code(0), "{script}");
-        let after = (state(&yard.path("outside")), state(yard.0.path()));
+        let after = (state(&fixture.path("outside")), state(fixture.0.path()));
         assert_eq!(after, before, "{script}");
         let program = Program::new("/bin/bash").args(["-c", script]);
-        let free = yard.run(program, false).await;
+        let free = fixture.run(program, false).await;
         assert_eq!(
             free.exit,
             Exit::Code(0),
             "control of {script}: {}",
             free.stderr.text()
         );
-        fs::set_permissions(yard.path("outside"), fs::Permissions::from_mode(0o644)).unwrap();
-        fs::set_permissions(yard.0.path(), fs::Permissions::from_mode(before.1.0)).unwrap();
+        fs::set_permissions(fixture.path("outside"), fs::Permissions::from_mode(0o644)).unwrap();
+        fs::set_permissions(fixture.0.path(), fs::Permissions::from_mode(before.1.0)).unwrap();
         let then = fs::FileTimes::new()
             .set_modified(std::time::UNIX_EPOCH + Duration::from_secs(before.0.3 as u64));
-        let file = fs::File::options().write(true).open(yard.path("outside"));
+        let file = fs::File::options()
+            .write(true)
+            .open(fixture.path("outside"));
         file.unwrap().set_times(then).unwrap();
     }
 }
@@ -184,7 +186,7 @@ async fn nothing_outside_changes_by_any_name() {
 /// A descriptor of what may only be read gives no right to change it, whoever owns it.
 #[tokio::test]
 async fn what_may_be_read_cannot_be_changed_by_descriptor() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     let lent = tempfile::tempdir().unwrap();
     let file = lent.path().join("lent");
     fs::write(&file, "text").unwrap();
@@ -195,7 +197,7 @@ async fn what_may_be_read_cannot_be_changed_by_descriptor() {
     );
     let program = || Program::new("/usr/bin/perl").args(["-e", &script]);
     let sandbox = Sandbox::system_read_only()
-        .writing(yard.path("inside"))
+        .writing(fixture.path("inside"))
         .reading(lent.path());
     let supervisor = Supervisor::new(1);
     let confined = program().sandbox(Some(sandbox));
@@ -208,7 +210,7 @@ async fn what_may_be_read_cannot_be_changed_by_descriptor() {
 
 #[tokio::test]
 async fn no_file_runs_as_its_owner_or_group() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     for script in [
         "chmod u+s file",
         "chmod 2755 file",
@@ -217,21 +219,25 @@ async fn no_file_runs_as_its_owner_or_group() {
         "perl -e 'umask 0; sysopen(F, \"new\", 0101, 02755) or exit 1'",
         "perl -e 'sysopen(F, \".\", 020200002, 04755) or exit 1'", // O_TMPFILE | O_RDWR
     ] {
-        let refused = yard.bash(script).await;
+        let refused = fixture.bash(script).await;
         assert_ne!(refused.exit, Exit::Code(0), "{script}");
         let program = Program::new("/bin/bash").args(["-c", script]);
-        let free = yard.run(program, false).await;
+        let free = fixture.run(program, false).await;
         assert_eq!(
             free.exit,
             Exit::Code(0),
             "control of {script}: {}",
             free.stderr.text()
         );
-        let _ = fs::remove_file(yard.path("inside/new"));
-        fs::set_permissions(yard.path("inside/file"), fs::Permissions::from_mode(0o644)).unwrap();
+        let _ = fs::remove_file(fixture.path("inside/new"));
+        fs::set_permissions(
+            fixture.path("inside/file"),
+            fs::Permissions::from_mode(0o644),
+        )
+        .unwrap();
     }
-    Yard::assert_ok(
-        &yard
+    Fixture::assert_ok(
+        &fixture
             .bash("chmod +t . && chmod 755 file && chmod 1644 file")
             .await,
     );
@@ -240,36 +246,39 @@ async fn no_file_runs_as_its_owner_or_group() {
 /// Without access for its owner no later call could start in the folder, not even to repair it.
 #[tokio::test]
 async fn a_program_cannot_lock_everybody_out_of_its_folder() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     for mode in ["0", "500", "u-x"] {
-        let refused = yard.bash(&format!("chmod {mode} .")).await;
+        let refused = fixture.bash(&format!("chmod {mode} .")).await;
         assert_ne!(refused.exit, Exit::Code(0), "{mode}");
     }
-    Yard::assert_ok(
-        &yard
+    Fixture::assert_ok(
+        &fixture
             .bash("mkdir d && chmod 0 d && chmod 711 . && touch -d @1 .")
             .await,
     );
-    assert_eq!((yard.mode("inside"), yard.mode("inside/d")), (0o711, 0));
+    assert_eq!(
+        (fixture.mode("inside"), fixture.mode("inside/d")),
+        (0o711, 0)
+    );
 }
 
 #[tokio::test]
-async fn owners_are_only_oneself() {
-    let yard = Yard::new();
+async fn files_can_only_be_owned_by_oneself() {
+    let fixture = Fixture::new();
     for other in ["12345", ":12345", "12345:12345"] {
-        let refused = yard.bash(&format!("chown {other} file")).await;
+        let refused = fixture.bash(&format!("chown {other} file")).await;
         assert_ne!(refused.exit, Exit::Code(0), "{other}");
     }
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    Yard::assert_ok(&yard.bash(&format!("chown {user}:{group} file")).await);
-    let meta = fs::metadata(yard.path("inside/file")).unwrap();
+    Fixture::assert_ok(&fixture.bash(&format!("chown {user}:{group} file")).await);
+    let meta = fs::metadata(fixture.path("inside/file")).unwrap();
     assert_eq!((meta.uid(), meta.gid()), (user, group));
 }
 
 /// The broker answers what it cannot read or find as the kernel does, and goes on.
 #[tokio::test]
 async fn malformed_arguments_each_get_an_error() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     let (chmodat, utimensat) = (libc::SYS_fchmodat, libc::SYS_utimensat);
     let cases = [
         (format!("{chmodat}, -100, 0, 0600"), libc::EFAULT),
@@ -338,42 +347,42 @@ async fn malformed_arguments_each_get_an_error() {
             libc::EPERM,
         ),
     ];
-    symlink("loop", yard.path("inside/loop")).unwrap();
+    symlink("loop", fixture.path("inside/loop")).unwrap();
     let script: String = cases
         .iter()
         .map(|(call, _)| format!("syscall({call}) == 0 ? print '0 ' : print $! + 0, ' ';"))
         .collect();
-    let told = yard.perl(&script).await;
+    let told = fixture.perl(&script).await;
     let told: Vec<&str> = told.split_whitespace().collect();
     for ((call, errno), told) in cases.iter().zip(&told) {
         assert_eq!(*told, errno.to_string(), "{call}");
     }
     assert_eq!(told.len(), cases.len());
-    assert_eq!(yard.mode("inside/file"), 0o644);
+    assert_eq!(fixture.mode("inside/file"), 0o644);
     let works = format!("print syscall({chmodat}, -100, my $a = 'file', 0600)");
-    assert_eq!(yard.perl(&works).await, "0");
-    assert_eq!(yard.mode("inside/file"), 0o600);
+    assert_eq!(fixture.perl(&works).await, "0");
+    assert_eq!(fixture.mode("inside/file"), 0o600);
 }
 
 #[tokio::test]
 async fn a_flood_of_calls_from_many_processes_is_answered() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     let script = "for my $n (1 .. 40) { next if fork; for (1 .. 100) { \
         chmod(0600 + $_ % 8, 'file') == 1 or exit 1; chmod(0777, '../outside') and exit 2 } exit 0 } \
         my $bad = 0; while (wait > 0) { $bad++ if $? } print $bad";
-    assert_eq!(yard.perl(script).await, "0");
-    assert_eq!(yard.mode("outside"), 0o644);
+    assert_eq!(fixture.perl(script).await, "0");
+    assert_eq!(fixture.mode("outside"), 0o644);
 }
 
 #[tokio::test]
 async fn a_timeout_ends_its_own_group_and_nothing_else() {
-    let yard = Yard::new();
-    let finished = yard
+    let fixture = Fixture::new();
+    let finished = fixture
         .bash("timeout 0.2 sleep 1000; echo after $?; timeout 100 sh -c 'exit 3'; echo $?")
         .await;
     assert_eq!(finished.stdout.text(), "after 124\n3\n");
-    Yard::assert_ok(&finished);
-    let finished = yard
+    Fixture::assert_ok(&finished);
+    let finished = fixture
         .bash("setsid sh -c 'kill -KILL 0'; echo after $?")
         .await;
     assert_eq!(finished.stdout.text(), "after 137\n");
@@ -388,13 +397,13 @@ fn runs(id: &str) -> bool {
 
 #[tokio::test]
 async fn sessions_and_groups_end_with_the_call() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     let script = "set -m; sleep 1000 & echo $!; setsid sleep 1000 & echo $!; \
         setsid -f sh -c 'echo $$ > one; trap \"\" TERM; while :; do sleep 1000; done'; \
         perl -MPOSIX -e 'exit if fork; setsid; exit if fork; setpgrp; open(F, \">\", \"two\"); \
         print F \"$$\\n\"; close F; sleep 1000'; \
         until [ -s one ] && [ -s two ]; do :; done; cat one two; disown -a";
-    let finished = yard.bash(script).await;
+    let finished = fixture.bash(script).await;
     assert_eq!(finished.exit, Exit::Code(0), "{}", finished.stderr.text());
     let ids = finished.stdout.text();
     assert_eq!(ids.lines().count(), 4, "{ids}");
@@ -406,13 +415,13 @@ async fn sessions_and_groups_end_with_the_call() {
 /// However many it asks for: each is known, or is not made.
 #[tokio::test]
 async fn a_bomb_of_sessions_ends_with_the_call() {
-    let yard = Yard::new();
+    let fixture = Fixture::new();
     let script = "use POSIX; $| = 1; my ($made, $refused) = (0, 0); for (1 .. 200) { pipe(R, W); \
         my $p = fork; if (!$p) { my $s = setsid; syswrite W, $s > 0 ? 'y' : 'n'; $SIG{TERM} = 'IGNORE'; \
         sleep 1000; exit } close W; sysread R, my $c, 1; $c eq 'y' ? $made++ : $refused++; \
         print \"$p\\n\" } print STDERR \"$made $refused\"; exit 0";
     let program = Program::new("/usr/bin/perl").args(["-e", script]);
-    let finished = yard.run(program, true).await;
+    let finished = fixture.run(program, true).await;
     assert_eq!(finished.stderr.text(), "64 136");
     for id in finished.stdout.text().lines() {
         assert!(!runs(id), "{id}");
@@ -421,9 +430,9 @@ async fn a_bomb_of_sessions_ends_with_the_call() {
 
 /// ExtraGroups come and go by the hundred in an ordinary script.
 #[tokio::test]
-async fn groups_that_are_over_make_room() {
-    let yard = Yard::new();
-    let finished = yard
+async fn ended_groups_free_their_slots() {
+    let fixture = Fixture::new();
+    let finished = fixture
         .bash("for i in $(seq 150); do setsid -w true || exit 1; done; echo all")
         .await;
     assert_eq!(

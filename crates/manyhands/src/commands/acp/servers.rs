@@ -389,7 +389,7 @@ fn result_of(call_id: String, called: Result<Value, ToolError>) -> ToolResultPar
         Err(error) => ToolResultParams {
             call_id,
             error: Some(error.text()),
-            code: Some(error.code.word().to_owned()),
+            code: Some(error.code.as_str().to_owned()),
             ..ToolResultParams::default()
         },
     }

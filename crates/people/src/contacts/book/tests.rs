@@ -203,7 +203,7 @@ fn a_name_of_telegram_means_one_contact_with_a_private_chat() {
     assert_eq!(book.book.find("tg:7").unwrap().profile.contact_id, "b");
     assert_eq!(book.book.find("b").unwrap().profile.contact_id, "b");
     let unknown = ToolError::from(book.book.find("tg:@bob").unwrap_err());
-    assert_eq!(unknown.code.word(), "not_found");
+    assert_eq!(unknown.code.as_str(), "not_found");
     let more = "## C\n```yaml\ncontact_id: c\ntg_username: alice\ntg_private_chat_id: 8\n```\n";
     book.put("INACTIVE.md", more);
     let two = book.book.find("tg:@alice").unwrap_err().to_string();

@@ -270,7 +270,7 @@ fn a_file_that_is_no_text_or_too_large_is_left_alone() {
     assert_eq!(fs::read(book.path("TODO.md")).unwrap(), [0xff, 0xfe]);
     fs::write(book.path("TODO.md"), "x".repeat(1024 * 1024 + 1)).unwrap();
     let refused = ToolError::from(book.book.add(item("one"), &[]).unwrap_err());
-    assert_eq!(refused.code.word(), "too_large");
+    assert_eq!(refused.code.as_str(), "too_large");
     fs::remove_file(book.path("TODO.md")).unwrap();
     book.add("one");
 }

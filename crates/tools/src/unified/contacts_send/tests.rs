@@ -86,7 +86,7 @@ fn fixture() -> Fixture {
 fn context(place: Option<ChatRef>) -> CallContext {
     let caller = Arc::new(Caller::gateway());
     let mut request = CallRequest::new("contacts_send", Value::Null, caller);
-    request.place = place.map(Arc::new);
+    request.chat = place.map(Arc::new);
     CallContext::new(request, CallId(Uuid::nil()), CancellationToken::new())
 }
 
@@ -105,7 +105,7 @@ impl Fixture {
     #[track_caller]
     fn refused(&self, sent: Result<Value, ToolError>, code: &str, words: &str) {
         let error = sent.unwrap_err();
-        assert_eq!(error.code.word(), code, "{error}");
+        assert_eq!(error.code.as_str(), code, "{error}");
         assert!(error.text().contains(words), "{words:?} in {error}");
         assert_eq!(*self.courier.taken.lock().unwrap(), []);
     }
@@ -294,7 +294,7 @@ async fn it_never_messages_the_current_speaker_and_is_refused_in_groups() {
     let sent = house.send_in(Some(group), to("slack:T1:U1", "hello")).await;
     house.refused(sent, "forbidden", "group chats");
     let spec = house.tool.spec();
-    assert_eq!(spec.chats, Where::NotShared);
+    assert_eq!(spec.chats, ChatScope::NotShared);
     let other = house
         .send_in(Some(private), to("slack:T1:U1", "hello"))
         .await;

@@ -55,7 +55,7 @@ async fn a_thousand_callers_share_few_transactions_and_none_is_lost() {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_a_crash() {
+async fn acknowledged_entries_survive_a_crash() {
     let home = TestHome::new();
     let store = home.open().await;
     store
@@ -109,7 +109,7 @@ async fn an_entry_nobody_waits_for_is_written_by_itself() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_and_the_chain_goes_on_when_there_is_room() {
+async fn a_full_disk_is_reported_and_the_chain_continues_once_there_is_space() {
     let home = TestHome::new();
     let store = home.open().await;
     let audit = store.audit();
@@ -188,7 +188,7 @@ async fn calls_without_an_end_are_found_after_a_crash() {
 }
 
 #[tokio::test]
-async fn questions_are_answered_newest_first() {
+async fn queries_return_the_newest_first() {
     let home = TestHome::new();
     let store = home.open().await;
     let audit = store.audit();

@@ -4,21 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
-
 use serde_json::Value;
 
+use super::{Forwarder, Tool};
 use crate::effects::Effects;
 use crate::name::ToolName;
 use crate::spec::ToolSpec;
-use crate::tool::{Forwarder, Tool};
 
-/// Two tools would answer to one name.
+/// Two tools have the same name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("two tools would answer to the name {0}")]
+#[error("two tools have the name {0}")]
 pub struct DuplicateTool(pub String);
 
-/// Separates the name of a shelf from the name of a tool on it.
-const BETWEEN: &str = "__";
+/// Separates a namespace from the name of a tool in it.
+const SEPARATOR: &str = "__";
 
 /// What a name in the catalogue stands for.
 #[derive(Clone)]
@@ -67,7 +66,7 @@ impl CatalogueEntry {
 #[derive(Clone, Default)]
 pub struct Catalogue {
     built_in: Arc<BuiltIn>,
-    shelves: RedBlackTreeMapSync<Arc<str>, Arc<[CatalogueEntry]>>,
+    namespaces: RedBlackTreeMapSync<Arc<str>, Arc<[CatalogueEntry]>>,
 }
 
 /// The tools that exist without any node or server.
@@ -93,6 +92,7 @@ impl Catalogue {
         let name = entry.spec().name.clone();
         let wire = name.wire();
         let built_in = Arc::make_mut(&mut self.built_in);
+        // Both spellings: the alias of one tool could be the name of another, and clients use either.
         if built_in.entries.contains_key(&name) || built_in.wire_names.contains_key(&wire) {
             return Err(DuplicateTool(name.to_string()));
         }
@@ -101,27 +101,31 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Adds the tools of a node or server, replacing those it had; each name begins with `{shelf}__`.
-    pub fn shelve(&mut self, shelf: &str, tools: Vec<Arc<dyn Tool>>) -> Result<(), DuplicateTool> {
+    /// Adds the tools of a node or server, replacing those it had; each name begins with `{namespace}__`.
+    pub fn set_namespace(
+        &mut self,
+        namespace: &str,
+        tools: Vec<Arc<dyn Tool>>,
+    ) -> Result<(), DuplicateTool> {
         let mut names = BTreeSet::new();
-        // A node or server chooses the names of its tools: none may take the name of a built-in tool or
-        // appear under somebody else's prefix.
+        // A node or server chooses the names of its tools: none may take the name of a built-in tool, or appear in the
+        // namespace of another.
         for tool in &tools {
             let name = &tool.spec().name;
-            let on_it = split(name.as_str()).is_some_and(|(of, _)| of == shelf);
+            let on_it = split(name.as_str()).is_some_and(|(of, _)| of == namespace);
             let taken = self.built_in.wire_names.contains_key(&name.wire());
             if !on_it || taken || !names.insert(name.wire()) {
                 return Err(DuplicateTool(name.to_string()));
             }
         }
         let entries = tools.into_iter().map(CatalogueEntry::Tool).collect();
-        self.shelves.insert_mut(shelf.into(), entries);
+        self.namespaces.insert_mut(namespace.into(), entries);
         Ok(())
     }
 
     /// Removes the tools of a node or server.
-    pub fn unshelve(&mut self, shelf: &str) {
-        self.shelves.remove_mut(shelf);
+    pub fn remove_namespace(&mut self, namespace: &str) {
+        self.namespaces.remove_mut(namespace);
     }
 
     /// This catalogue with other built-in tools.
@@ -129,7 +133,7 @@ impl Catalogue {
     pub fn with_built_in(&self, other: &Self) -> Self {
         Self {
             built_in: other.built_in.clone(),
-            shelves: self.shelves.clone(),
+            namespaces: self.namespaces.clone(),
         }
     }
 
@@ -153,43 +157,46 @@ impl Catalogue {
         name.parse()
             .ok()
             .and_then(|name| by_name(&name))
+            // Names before aliases, and built-in tools before those of nodes and servers: no connection can hide a
+            // tool.
             .or_else(|| built_in.wire_names.get(name).and_then(by_name))
-            .or_else(|| self.on_shelf(name))
+            .or_else(|| self.in_namespace(name))
     }
 
-    fn on_shelf(&self, name: &str) -> Option<&CatalogueEntry> {
-        let (shelf, _) = split(name)?;
-        let tools = self.shelves.get(shelf)?;
+    fn in_namespace(&self, name: &str) -> Option<&CatalogueEntry> {
+        let (namespace, _) = split(name)?;
+        let tools = self.namespaces.get(namespace)?;
         let by_name = tools.iter().find(|tool| tool.spec().name.as_str() == name);
         by_name.or_else(|| tools.iter().find(|tool| tool.spec().name.wire() == name))
     }
 
     /// Whether a node or server of this name has tools here.
-    pub fn has_shelf(&self, shelf: &str) -> bool {
-        self.shelves.contains_key(shelf)
+    pub fn has_namespace(&self, namespace: &str) -> bool {
+        self.namespaces.contains_key(namespace)
     }
 
-    /// The node or server that a tool name points to, if none of that name is connected.
-    pub fn away<'a>(&self, name: &'a str) -> Option<&'a str> {
-        let (shelf, _) = split(name)?;
+    /// The namespace of a tool name, if no node or server of that name is connected.
+    pub fn missing_namespace<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let (namespace, _) = split(name)?;
         let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-        if shelf.is_empty() || shelf.len() > 64 || !shelf.bytes().all(plain) {
+        // The name comes from the caller and is quoted in an error.
+        if namespace.is_empty() || namespace.len() > 64 || !namespace.bytes().all(plain) {
             return None;
         }
-        let begins = |wire: &String| split(wire).is_some_and(|(of, _)| of == shelf);
-        let known = self.has_shelf(shelf) || self.built_in.wire_names.keys().any(begins);
-        (!known).then_some(shelf)
+        let begins = |wire: &String| split(wire).is_some_and(|(of, _)| of == namespace);
+        let known = self.has_namespace(namespace) || self.built_in.wire_names.keys().any(begins);
+        (!known).then_some(namespace)
     }
 
-    /// Every tool: the built-in ones by name, then shelf by shelf.
+    /// All tools: the built-in ones by name, then by namespace.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        let shelved = self.shelves.values().flat_map(|tools| tools.iter());
-        let all = self.built_in.entries.values().chain(shelved);
+        let namespaced = self.namespaces.values().flat_map(|tools| tools.iter());
+        let all = self.built_in.entries.values().chain(namespaced);
         all.map(CatalogueEntry::spec)
     }
 
-    /// Names close to `name` among the tools that `visible` lets through, for "did you mean".
-    pub fn near<'a>(
+    /// The visible tool with the most similar name, for "did you mean".
+    pub fn suggest<'a>(
         &'a self,
         name: &str,
         visible: impl Fn(&ToolSpec) -> bool,
@@ -205,9 +212,9 @@ impl Catalogue {
     }
 }
 
-/// The shelf a name points to, and the rest.
+/// Splits a name into its namespace and the rest.
 fn split(name: &str) -> Option<(&str, &str)> {
-    name.split_once(BETWEEN)
+    name.split_once(SEPARATOR)
 }
 
 fn letters(name: &str) -> Vec<u8> {
@@ -224,6 +231,7 @@ fn shared_bigrams(a: &[u8], b: &[u8]) -> f64 {
     let mut shared = 0;
     for pair in a {
         if let Some(at) = b.iter().position(|other| *other == pair) {
+            // Each pair counts once, or `aaaa` would be close to every name with `aa`.
             b.swap_remove(at);
             shared += 1;
         }
@@ -331,49 +339,50 @@ mod tests {
     }
 
     #[test]
-    fn what_connects_puts_tools_up_and_takes_them_down() {
+    fn a_connection_adds_and_removes_its_tools() {
         let named = |name: &str| -> Arc<dyn Tool> { Arc::new(Named(ToolSpec::new(name, "node"))) };
         let before = catalogue();
         let mut all = before.clone();
         let up = vec![named("laptop__Read"), named("laptop__Write")];
-        all.shelve("laptop", up).unwrap();
-        assert!(all.resolve("laptop__Read").is_some() && all.has_shelf("laptop"));
+        all.set_namespace("laptop", up).unwrap();
+        assert!(all.resolve("laptop__Read").is_some() && all.has_namespace("laptop"));
         assert!(all.resolve("laptop__Edit").is_none());
         assert!(before.resolve("laptop__Read").is_none());
-        all.shelve("laptop", vec![named("laptop__Edit")]).unwrap();
+        all.set_namespace("laptop", vec![named("laptop__Edit")])
+            .unwrap();
         assert!(all.resolve("laptop__Edit").is_some());
         assert!(all.resolve("laptop__Read").is_none(), "it was replaced");
         let swapped = all.with_built_in(&Catalogue::default());
         assert!(swapped.resolve("laptop__Edit").is_some());
         assert!(swapped.resolve("gsv__ReadFile").is_none());
-        all.unshelve("laptop");
-        assert!(all.resolve("laptop__Edit").is_none() && !all.has_shelf("laptop"));
+        all.remove_namespace("laptop");
+        assert!(all.resolve("laptop__Edit").is_none() && !all.has_namespace("laptop"));
     }
 
     #[test]
-    fn nothing_is_put_up_under_somebody_elses_name() {
+    fn no_tool_is_added_under_the_name_of_another() {
         let named = |name: &str| -> Arc<dyn Tool> { Arc::new(Named(ToolSpec::new(name, "node"))) };
         let mut all = catalogue();
-        for (shelf, tools) in [
+        for (namespace, tools) in [
             ("laptop", vec!["server__Read"]),
             ("laptop", vec!["laptop__Read", "laptop__Read"]),
             ("gsv", vec!["gsv__ReadFile"]),
             ("tool", vec!["tool__file_write"]),
         ] {
             let tools = tools.into_iter().map(named).collect();
-            assert!(all.shelve(shelf, tools).is_err(), "{shelf}");
-            assert!(!all.has_shelf(shelf));
+            assert!(all.set_namespace(namespace, tools).is_err(), "{namespace}");
+            assert!(!all.has_namespace(namespace));
         }
     }
 
     #[test]
     fn a_typo_finds_its_neighbour() {
         let all = catalogue();
-        let near = |name| all.near(name, |_| true).map(ToolName::as_str);
+        let near = |name| all.suggest(name, |_| true).map(ToolName::as_str);
         assert_eq!(near("gsv__readfile"), Some("gsv__ReadFile"));
         assert_eq!(near("file_write"), Some("tool::file_write"));
         assert_eq!(near("zzz"), None);
-        let hidden = all.near("file_write", |spec| {
+        let hidden = all.suggest("file_write", |spec| {
             spec.name.as_str() != "tool::file_write"
         });
         assert_eq!(hidden, None, "a suggestion never names what is hidden");

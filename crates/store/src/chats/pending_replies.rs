@@ -1,4 +1,6 @@
-//! Answers that chats are owed.
+//! Replies that chats still wait for.
+//!
+//! Recorded when a message starts a run, so that the reply reaches its chat even if the gateway restarts in between.
 
 use manyhands_core::{ChatRef, Timestamp};
 
@@ -7,33 +9,33 @@ use super::outbox::NewOutbound;
 use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
-/// An answer that a chat is owed: what the turn of a run says goes there.
+/// Where the reply of a run goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Promise {
-    /// The conversation.
+pub struct PendingReply {
+    /// The session.
     pub session_key: String,
     /// The run.
     pub run_id: String,
     /// The chat.
-    pub place: ChatRef,
-    /// What the platform wants brought along with the answer.
+    pub chat: ChatRef,
+    /// A token of the platform that has to be sent with the reply.
     pub ticket: Option<String>,
-    /// The message of ours in which the answer can be seen coming.
+    /// Our message that shows the reply while it is written.
     pub draft: Option<String>,
-    /// Since when.
+    /// When it was recorded.
     pub created: Timestamp,
 }
 
 const COLUMNS: &str = "SELECT session_key, run_id, place, ticket, draft, created FROM promise";
 
-impl Promise {
+impl PendingReply {
     fn read(row: &Row) -> Result<Self, StoreError> {
         let place = row.text("place")?;
         Ok(Self {
             session_key: row.text("session_key")?,
             run_id: row.text("run_id")?,
-            place: serde_json::from_str(&place)
-                .map_err(|e| StoreError::corrupt(format!("a chat that is owed an answer: {e}")))?,
+            chat: serde_json::from_str(&place)
+                .map_err(|e| StoreError::corrupt(format!("the chat of a pending reply: {e}")))?,
             ticket: row.text_or_null("ticket")?,
             draft: row.text_or_null("draft")?,
             created: Timestamp(row.int("created")?),
@@ -42,9 +44,9 @@ impl Promise {
 }
 
 impl Chats {
-    /// Promises an answer. One that is promised already stays as it is.
-    pub async fn promise(&self, promise: &Promise) -> Result<(), StoreError> {
-        let place = serde_json::to_string(&promise.place).map_err(|e| StoreError::Invalid {
+    /// Records a pending reply. A known one stays unchanged.
+    pub async fn add_pending_reply(&self, promise: &PendingReply) -> Result<(), StoreError> {
+        let place = serde_json::to_string(&promise.chat).map_err(|e| StoreError::Invalid {
             what: e.to_string(),
         })?;
         let insert = Statement::new(
@@ -60,28 +62,28 @@ impl Chats {
         self.sql.run(insert).await.map(drop)
     }
 
-    /// What a run is to answer to.
-    pub async fn promised(
+    /// Where the reply of a run goes, if it is still pending.
+    pub async fn pending_reply(
         &self,
         session_key: &str,
         run_id: &str,
-    ) -> Result<Option<Promise>, StoreError> {
+    ) -> Result<Option<PendingReply>, StoreError> {
         let select = Statement::new(COLUMNS)
             .then_with(" WHERE session_key = ", session_key)
             .then_with(" AND run_id = ", run_id);
         let row = self.sql.one(select).await?;
-        row.as_ref().map(Promise::read).transpose()
+        row.as_ref().map(PendingReply::read).transpose()
     }
 
-    /// All answers that are owed, the oldest first.
-    pub async fn promises(&self) -> Result<Vec<Promise>, StoreError> {
+    /// All pending replies, oldest first.
+    pub async fn pending_replies(&self) -> Result<Vec<PendingReply>, StoreError> {
         let select = Statement::new(COLUMNS).then(" ORDER BY created, session_key, run_id");
         let rows = self.sql.all(select).await?;
-        rows.iter().map(Promise::read).collect()
+        rows.iter().map(PendingReply::read).collect()
     }
 
-    /// Notes in which message of ours the answer can be seen coming, if in any.
-    pub async fn drafted(
+    /// Records which of our messages shows the reply while it is written, if any.
+    pub async fn set_draft(
         &self,
         session_key: &str,
         run_id: &str,
@@ -95,9 +97,8 @@ impl Chats {
         self.sql.run(update).await.map(drop)
     }
 
-    /// Keeps an answer in one step: what is to be said is on disk, and nothing is owed any more. One
-    /// that was kept before is kept once.
-    pub async fn keep_promise(
+    /// Queues the reply and removes the pending one, in one transaction. Repeating it queues nothing twice.
+    pub async fn send_reply(
         &self,
         session_key: &str,
         run_id: &str,

@@ -43,7 +43,7 @@ async fn names(disk: &Disk, prefix: Option<&str>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn odd_names_come_back_letter_for_letter() {
+async fn odd_names_round_trip_exactly() {
     let (dir, disk) = disk();
     let odd = [
         "with space",

@@ -298,7 +298,7 @@ async fn every_operation_works_on_ones_own_blobs() {
 
 /// A tree that becomes empty goes, also while somebody writes into it.
 #[tokio::test(flavor = "multi_thread")]
-async fn writers_and_those_who_empty_a_tree_get_along() {
+async fn writers_and_deletions_in_a_tree_do_not_interfere() {
     let (dir, blobs) = house().await;
     let mut tasks = tokio::task::JoinSet::new();
     for writer in 0..4 {

@@ -1,19 +1,21 @@
-//! Arguments as the audit and approval requests show them: without what a built-in tool's schema marks as secret.
+//! Masks secret parameters of built-in tools in the audit and in approval requests.
 //!
-//! A parameter with `writeOnly` goes to the tool and nowhere else; the audit shows that it was
-//! there, and the names in it where it is an object. Only our own schemas are believed: a server or
-//! a node could hide by it what it was made to do.
+//! The value of a parameter with `writeOnly` goes to the tool only; the audit shows that it was given, and its field names
+//! if it is an object. Only our own schemas are trusted: a server or a node could hide in this way what a call does.
 
 use std::borrow::Cow;
 
 use manyhands_core::{RunsOn, ToolSpec};
 use serde_json::{Map, Value};
 
-/// What stands where something secret was.
+/// Replaces a secret value.
 const MASK: &str = "[redacted]";
 
 /// `arguments` without the values of secret parameters.
-pub(crate) fn shown<'a>(spec: Option<&ToolSpec>, arguments: &'a Value) -> Cow<'a, Value> {
+pub(crate) fn mask_secret_params<'a>(
+    spec: Option<&ToolSpec>,
+    arguments: &'a Value,
+) -> Cow<'a, Value> {
     let own = |spec: &&ToolSpec| matches!(spec.runs_on, RunsOn::Gateway | RunsOn::Host);
     let own = spec.filter(own);
     let Some(properties) = own.and_then(|spec| spec.input_schema.get("properties")) else {
@@ -59,7 +61,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn what_a_schema_marks_as_secret_is_masked_and_nothing_else() {
+    fn parameters_marked_as_secret_are_masked_and_no_others() {
         let mut spec = ToolSpec::new("t", "test");
         spec.input_schema = Arc::new(json!({
             "properties": { "a": { "writeOnly": true }, "b": {} },
@@ -75,8 +77,8 @@ mod tests {
             (json!({ "b": "a" }), json!({ "b": "a" })),
             (json!("odd"), json!("odd")),
         ] {
-            assert_eq!(*shown(Some(&spec), &given), expect);
-            assert_eq!(*shown(None, &given), given);
+            assert_eq!(*mask_secret_params(Some(&spec), &given), expect);
+            assert_eq!(*mask_secret_params(None, &given), given);
             let foreign = ToolSpec {
                 runs_on: RunsOn::Server {
                     name: "s".to_owned(),
@@ -84,7 +86,7 @@ mod tests {
                 ..spec.clone()
             };
             assert_eq!(
-                *shown(Some(&foreign), &given),
+                *mask_secret_params(Some(&foreign), &given),
                 given,
                 "a server hides nothing"
             );

@@ -133,7 +133,7 @@ async fn a_restored_home_equals_the_one_that_was_saved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_taken_amid_writes_is_one_moment() {
+async fn a_backup_during_writes_is_a_consistent_snapshot() {
     let (home, store, outside, file) = lived_in().await;
     let stop = Arc::new(AtomicBool::new(false));
     let busy = tokio::spawn({
@@ -177,7 +177,7 @@ async fn a_backup_taken_amid_writes_is_one_moment() {
 }
 
 #[tokio::test]
-async fn neither_a_file_nor_a_home_is_overwritten_unasked() {
+async fn neither_a_file_nor_a_home_is_overwritten_by_default() {
     let (home, store, outside, file) = lived_in().await;
     std::fs::write(&file, "precious").unwrap();
     let refused = backup(saving(&home, &file)).await.unwrap_err();
@@ -259,7 +259,7 @@ async fn links_are_not_followed_out_and_are_reported() {
 }
 
 #[tokio::test]
-async fn what_is_no_home_is_not_backed_up() {
+async fn a_folder_that_is_not_a_home_is_not_backed_up() {
     let home = TestHome::new();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("b.tar.gz");
@@ -269,7 +269,7 @@ async fn what_is_no_home_is_not_backed_up() {
 }
 
 #[tokio::test]
-async fn the_folders_of_the_host_come_back_and_what_is_to_be_thrown_away_does_not() {
+async fn host_folders_are_restored_and_temporary_ones_are_not() {
     let (home, _store, outside, file) = lived_in().await;
     for (path, mode) in [
         ("host/workspace/src/run.sh", 0o755),

@@ -219,7 +219,7 @@ async fn a_lost_or_forged_head_file_is_found_and_one_behind_is_not() {
 }
 
 #[tokio::test]
-async fn another_vaults_signature_is_not_believed() {
+async fn another_vaults_signature_is_not_trusted() {
     let (home, other) = (TestHome::new(), TestHome::new());
     ten(&home).await;
     ten(&other).await;

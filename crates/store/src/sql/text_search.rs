@@ -1,24 +1,22 @@
-//! Full text as SQLite does it: how words are put into its index and asked for.
+//! Full-text search with SQLite's FTS5: how words are indexed and queried.
 //!
-//! PostgreSQL would be given the plain text and `websearch_to_tsquery`; whatever is said here of
-//! quotes and columns is SQLite's own.
+//! PostgreSQL would take the plain text and `websearch_to_tsquery`; quotes and columns here are specific to SQLite.
 
-/// How many words of a question count.
+/// Maximum words of a question.
 const MAX_WORDS: usize = 32;
-/// How many characters of a word count.
+/// Maximum characters of a word.
 const MAX_WORD: usize = 64;
-/// From how many letters on the beginning of a word finds it.
+/// Minimum length of a word that also matches as a prefix; shorter ones would match too much.
 const PREFIX_FROM: usize = 3;
 
-/// Whether all words of a question must be there.
+/// Whether all words of a question must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MatchWords {
     All,
     Any,
 }
 
-/// Text as it goes into the index: scripts without spaces are given some, so that each sign is a
-/// word.
+/// Text for the index. In scripts without spaces each character becomes a word.
 pub(crate) fn spread(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -31,7 +29,7 @@ pub(crate) fn spread(text: &str) -> String {
     out
 }
 
-/// One word that stands for an owner of pieces.
+/// The owner of pieces as one word. In hex, because the tokenizer would split a name at `-` and `_`.
 pub(crate) fn owner(name: &str) -> String {
     let mut word = String::from("o");
     for byte in name.bytes() {
@@ -40,8 +38,7 @@ pub(crate) fn owner(name: &str) -> String {
     word
 }
 
-/// The words of a question, as somebody wrote it. Signs that mean something to the index are only
-/// what parts words.
+/// The words of a question. Operators of the index only separate words.
 pub(crate) fn words(question: &str) -> Vec<String> {
     let parts = question.split(|c: char| !c.is_alphanumeric());
     let parts = parts.filter(|part| !part.is_empty());
@@ -54,9 +51,9 @@ pub(crate) fn words(question: &str) -> Vec<String> {
     parts.map(short).take(MAX_WORDS).collect()
 }
 
-/// What the index is asked: words of these owners, or of anybody. Every word is in quotes and holds
-/// letters and digits only, so nothing in it is an operator.
-pub(crate) fn question(words: &[String], owners: &[String], wanted: MatchWords) -> String {
+/// The query for words of these owners, or of all if empty. Every word is quoted and consists of letters and digits, so
+/// none is an operator.
+pub(crate) fn query(words: &[String], owners: &[String], wanted: MatchWords) -> String {
     let between = match wanted {
         MatchWords::All => " AND ",
         MatchWords::Any => " OR ",
@@ -76,7 +73,7 @@ pub(crate) fn question(words: &[String], owners: &[String], wanted: MatchWords) 
     format!("who : ({}) AND {words}", owners.join(" OR "))
 }
 
-/// Signs of scripts that are written without spaces between words.
+/// Characters of scripts without spaces between words.
 fn is_sign(c: char) -> bool {
     matches!(u32::from(c),
         0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff
@@ -89,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_is_written_only_words_are_asked_for() {
+    fn any_question_becomes_words_only() {
         for (asked, expect) in [
             ("blue tea", &["blue", "tea"][..]),
             (
@@ -111,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_quoted_words_in_their_column() {
-        let asked = question(&words("to blue"), &["a-b".to_owned()], MatchWords::All);
+    fn a_query_consists_of_quoted_words_per_column() {
+        let asked = query(&words("to blue"), &["a-b".to_owned()], MatchWords::All);
         assert_eq!(
             asked,
             "who : (\"o612d62\") AND words : (\"to\" AND \"blue\"*)"
         );
-        let signs = question(&words("東京"), &[], MatchWords::Any);
+        let signs = query(&words("東京"), &[], MatchWords::Any);
         assert_eq!(signs, "words : (\"東  京\"*)");
     }
 }

@@ -1,4 +1,4 @@
-//! Who writes, and where.
+//! Senders, chats and notes of accounts.
 
 use manyhands_core::{ChatRef, PeerKind, Timestamp};
 use schemars::JsonSchema;
@@ -8,24 +8,24 @@ use super::Chats;
 use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
-/// The most people who may wait to be known.
-const MAX_ASKING: i64 = 1_000;
+/// Maximum open pairing requests.
+const MAX_PAIRING_REQUESTS: i64 = 1_000;
 
-/// Whether the owner knows somebody.
+/// Whether a sender may message the agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SenderState {
-    /// They ask to be known.
+    /// Pairing requested.
     Asking,
-    /// They may speak.
+    /// Approved.
     Approved,
-    /// They may not.
+    /// Rejected.
     Rejected,
 }
 
 impl SenderState {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
+    /// Its name in records and listings.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Asking => "asking",
             Self::Approved => "approved",
@@ -39,51 +39,51 @@ impl std::str::FromStr for SenderState {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let all = [Self::Asking, Self::Approved, Self::Rejected];
-        all.into_iter().find(|one| one.word() == text).ok_or(())
+        all.into_iter().find(|one| one.as_str() == text).ok_or(())
     }
 }
 
-/// Somebody who writes.
+/// A sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SenderRow {
     /// The platform.
     pub channel: String,
-    /// Who, as the platform names them.
+    /// The platform's id of the sender.
     pub id: String,
-    /// What they are called.
+    /// Display name.
     pub name: Option<String>,
-    /// Their handle.
+    /// Handle.
     pub handle: Option<String>,
-    /// Whether they may speak.
+    /// Whether they may message the agents.
     pub state: SenderState,
     /// Whether it is the owner.
     pub owner: bool,
-    /// What the owner is told to know them by.
+    /// The pairing code.
     pub code: Option<String>,
-    /// The beginning of what they said.
-    pub said: Option<String>,
-    /// Where they wrote.
-    pub place: ChatRef,
-    /// When they first asked.
-    pub asked: Timestamp,
-    /// When it was decided.
+    /// Beginning of their first message.
+    pub first_message: Option<String>,
+    /// The chat of their first message.
+    pub chat: ChatRef,
+    /// When pairing was requested.
+    pub requested: Timestamp,
+    /// When the owner decided.
     pub decided: Option<Timestamp>,
 }
 
-/// A chat in which something was said.
+/// A chat that had messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatRow {
     /// The platform.
     pub channel: String,
-    /// The account of ours.
+    /// Our account.
     pub account: String,
     /// The chat.
     pub chat: String,
-    /// What kind it is.
+    /// Its kind.
     pub kind: PeerKind,
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
-    /// When something was last said.
+    /// When the last message arrived.
     pub last: Timestamp,
 }
 
@@ -101,20 +101,20 @@ impl SenderRow {
             state: row
                 .text("state")?
                 .parse()
-                .map_err(|()| StoreError::corrupt("a sender in no state".to_owned()))?,
+                .map_err(|()| StoreError::corrupt("a sender has an unknown state".to_owned()))?,
             owner: row.int("owner")? != 0,
             code: row.text_or_null("code")?,
-            said: row.text_or_null("said")?,
-            place: serde_json::from_str(&place)
-                .map_err(|e| StoreError::corrupt(format!("where somebody wrote: {e}")))?,
-            asked: Timestamp(row.int("asked")?),
+            first_message: row.text_or_null("said")?,
+            chat: serde_json::from_str(&place)
+                .map_err(|e| StoreError::corrupt(format!("the chat of a sender: {e}")))?,
+            requested: Timestamp(row.int("asked")?),
             decided: row.int_or_null("decided")?.map(Timestamp),
         })
     }
 }
 
 impl Chats {
-    /// Somebody who writes.
+    /// One sender.
     pub async fn sender(&self, channel: &str, id: &str) -> Result<Option<SenderRow>, StoreError> {
         let select = Statement::new(SENDER)
             .then_with(" WHERE channel = ", channel)
@@ -123,23 +123,22 @@ impl Chats {
         row.as_ref().map(SenderRow::read).transpose()
     }
 
-    /// Everybody who is known or asks to be.
+    /// All senders.
     pub async fn senders(&self) -> Result<Vec<SenderRow>, StoreError> {
         let select = Statement::new(SENDER).then(" ORDER BY asked DESC, channel, id LIMIT 10000");
         let rows = self.sql.all(select).await?;
         rows.iter().map(SenderRow::read).collect()
     }
 
-    /// Keeps that somebody asks to be known, unless they are there already or too many ask. Whether
-    /// they are new.
-    pub async fn ask_to_be_known(&self, sender: &SenderRow) -> Result<bool, StoreError> {
-        let place = serde_json::to_string(&sender.place).map_err(|e| StoreError::Invalid {
+    /// Records a pairing request, unless the sender is known or too many requests are open. Whether it is new.
+    pub async fn request_pairing(&self, sender: &SenderRow) -> Result<bool, StoreError> {
+        let place = serde_json::to_string(&sender.chat).map_err(|e| StoreError::Invalid {
             what: e.to_string(),
         })?;
         let mut tx = self.sql.begin().await?;
         let count = Statement::new("SELECT COUNT(*) AS count FROM sender WHERE state = 'asking'");
         let count = tx.one(count).await?.map_or(Ok(0), |row| row.int("count"))?;
-        if count >= MAX_ASKING {
+        if count >= MAX_PAIRING_REQUESTS {
             tx.abandon().await;
             return Ok(false);
         }
@@ -151,17 +150,17 @@ impl Chats {
         .bind(sender.id.as_str())
         .bind(sender.name.clone())
         .bind(sender.handle.clone())
-        .bind(sender.state.word())
+        .bind(sender.state.as_str())
         .bind(sender.code.clone())
-        .bind(sender.said.clone())
+        .bind(sender.first_message.clone())
         .bind(place)
-        .bind(sender.asked);
+        .bind(sender.requested);
         let new = tx.run(insert).await?;
         tx.commit().await?;
         Ok(self.changed(new))
     }
 
-    /// Decides about somebody who asked or was decided about before; whether there was such a one.
+    /// Approves or rejects a sender, again if already decided; whether there was one.
     pub async fn decide_sender(
         &self,
         channel: &str,
@@ -174,29 +173,29 @@ impl Chats {
         )
         .bind(channel)
         .bind(id)
-        .bind(state.word())
+        .bind(state.as_str())
         .bind(i64::from(owner))
         .bind(self.clock.now());
         Ok(self.changed(self.sql.run(update).await?))
     }
 
-    /// Forgets somebody; whether there was such a one.
-    pub async fn forget_sender(&self, channel: &str, id: &str) -> Result<bool, StoreError> {
+    /// Removes a sender; whether there was one.
+    pub async fn remove_sender(&self, channel: &str, id: &str) -> Result<bool, StoreError> {
         let delete = Statement::new("DELETE FROM sender")
             .then_with(" WHERE channel = ", channel)
             .then_with(" AND id = ", id);
         Ok(self.changed(self.sql.run(delete).await?))
     }
 
-    /// Forgets who asked before `before` and was not decided about.
+    /// Removes undecided pairing requests from before `before`.
     pub async fn sweep_senders(&self, before: Timestamp) -> Result<u64, StoreError> {
         let delete = Statement::new("DELETE FROM sender WHERE state = 'asking'")
             .then_with(" AND asked < ", before);
         self.sql.run(delete).await
     }
 
-    /// Notes that something was said in a chat.
-    pub async fn note_chat(&self, place: &ChatRef, name: Option<&str>) -> Result<(), StoreError> {
+    /// Records a message in a chat.
+    pub async fn record_chat(&self, place: &ChatRef, name: Option<&str>) -> Result<(), StoreError> {
         let put = Statement::new(
             "INSERT INTO channel_chat (channel, account, chat, kind, name, last) VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (channel, account, chat) DO UPDATE SET kind = excluded.kind,
@@ -205,13 +204,13 @@ impl Chats {
         .bind(place.channel.as_str())
         .bind(place.account.as_str())
         .bind(place.chat.as_str())
-        .bind(place.kind.word())
+        .bind(place.kind.as_str())
         .bind(name.map(str::to_owned))
         .bind(self.clock.now());
         self.sql.run(put).await.map(drop)
     }
 
-    /// A chat in which something was said.
+    /// One chat.
     pub async fn chat(
         &self,
         channel: &str,
@@ -227,7 +226,7 @@ impl Chats {
         row.as_ref().map(chat_of).transpose()
     }
 
-    /// The chats in which something was said, the latest first.
+    /// Chats, the most recently used first.
     pub async fn chats(&self, limit: u32) -> Result<Vec<ChatRow>, StoreError> {
         let select =
             Statement::new("SELECT channel, account, chat, kind, name, last FROM channel_chat")
@@ -237,8 +236,8 @@ impl Chats {
         rows.iter().map(chat_of).collect()
     }
 
-    /// What an account noted.
-    pub async fn noted(
+    /// A stored value of an account.
+    pub async fn account_value(
         &self,
         channel: &str,
         account: &str,
@@ -252,8 +251,8 @@ impl Chats {
         row.map(|row| row.text("value")).transpose()
     }
 
-    /// Notes something for an account.
-    pub async fn note(
+    /// Stores a value for an account.
+    pub async fn set_account_value(
         &self,
         channel: &str,
         account: &str,

@@ -7,8 +7,8 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-use super::claims::{NOW, lived_in, restoring, saving};
 use super::manifest::{Hashing, MANIFEST, Manifest};
+use super::tests::{NOW, lived_in, restoring, saving};
 use super::{Backup, Overwrite, Restore, backup, restore};
 use crate::StoreError;
 use crate::testing::contents;
@@ -365,7 +365,7 @@ async fn a_crafted_archive_is_refused_and_writes_nowhere_else() {
 }
 
 #[tokio::test]
-async fn what_follows_the_end_of_an_archive_is_refused() {
+async fn data_after_the_end_of_an_archive_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.tar.gz");
     let good = database("").await;
@@ -432,7 +432,7 @@ async fn a_database_that_is_not_ours_is_refused() {
 }
 
 #[tokio::test]
-async fn tokens_can_be_revoked_on_the_way_and_an_altered_audit_is_noticed() {
+async fn tokens_can_be_revoked_in_a_restore_and_an_altered_audit_is_noticed() {
     let (home, store, outside, file) = lived_in().await;
     let minted = crate::token_text::mint_token(&crate::testing::ids());
     let record = crate::TokenRecord {

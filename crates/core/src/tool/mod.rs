@@ -1,4 +1,7 @@
-//! The traits of tools.
+//! The traits of tools, and the catalogue of all tools. They are one module because a tool may look
+//! up others in the catalogue that holds it.
+
+mod catalogue;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,17 +14,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::call::CallContext;
-use crate::catalogue::Catalogue;
 use crate::chat_ref::ChatRef;
 use crate::effects::Effects;
 use crate::error::{ErrorCode, ToolError};
 use crate::outcome::Outcome;
 use crate::spec::ToolSpec;
 
+pub use catalogue::{Catalogue, CatalogueEntry, DuplicateTool};
+
 /// A tool as the catalogue holds it.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// What is known of it without calling it.
+    /// Its metadata.
     fn spec(&self) -> &ToolSpec;
     /// The canonical spelling of the arguments, so that rules and approvals see what will be used.
     /// Called after they were validated against the schema.
@@ -65,7 +69,7 @@ pub struct Implied {
 /// A name in the catalogue that only forwards calls to other tools. The path replaces the call by the
 /// one it stands for, so that rules, approvals and the audit see what will run.
 pub trait Forwarder: Send + Sync {
-    /// What is known of it without calling it.
+    /// Its metadata.
     fn spec(&self) -> &ToolSpec;
     /// The call that a call with these arguments, which fit the schema, stands for.
     fn forward(&self, arguments: &Value, catalogue: &Catalogue) -> Result<Forward, ToolError>;
@@ -132,6 +136,7 @@ impl<T: TypedTool> Typed<T> {
         let mut spec = tool.spec();
         let mut input = input_schema::<T::Params>();
         if let Some(Value::String(text)) =
+            // Moved out of the schema, where models would read it a second time.
             input.as_object_mut().and_then(|o| o.remove("description"))
         {
             spec.description = text.into();
@@ -175,29 +180,29 @@ impl<T: TypedTool> Tool for Typed<T> {
     }
 }
 
-/// The JSON Schema of a type as it is read, self-contained and without a document header.
+/// The JSON Schema of a type for deserialization, self-contained and without a document header.
 pub fn schema_of<T: JsonSchema>() -> Value {
     schema::<T>(SchemaSettings::draft2020_12())
 }
 
-/// The JSON Schema of a type as it is written: what may be left out is not required.
-pub fn schema_written<T: JsonSchema>() -> Value {
+/// The JSON Schema of a type for serialization: fields that may be omitted are not required.
+pub fn serialize_schema_of<T: JsonSchema>() -> Value {
     schema::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
 
 /// The schema of a tool's parameters.
 pub fn input_schema<T: JsonSchema>() -> Value {
-    without_number_sizes(schema_of::<T>())
+    without_number_formats(schema_of::<T>())
 }
 
 /// The schema of a tool's result.
 pub fn output_schema<T: JsonSchema>() -> Value {
-    without_number_sizes(schema_written::<T>())
+    without_number_formats(serialize_schema_of::<T>())
 }
 
 /// Removes number formats such as `uint64`, which are not part of JSON Schema: strict validators of MCP clients
 /// warn about unknown formats or reject the schema.
-fn without_number_sizes(mut schema: Value) -> Value {
+fn without_number_formats(mut schema: Value) -> Value {
     const SIZES: [&str; 4] = ["uint", "int", "double", "float"];
     match &mut schema {
         Value::Object(fields) => {
@@ -206,12 +211,12 @@ fn without_number_sizes(mut schema: Value) -> Value {
                 fields.remove("format");
             }
             for field in fields.values_mut() {
-                *field = without_number_sizes(field.take());
+                *field = without_number_formats(field.take());
             }
         }
         Value::Array(all) => {
             for one in all {
-                *one = without_number_sizes(one.take());
+                *one = without_number_formats(one.take());
             }
         }
         _ => {}
@@ -223,6 +228,7 @@ fn schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     settings.inline_subschemas = true;
     settings.meta_schema = None;
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    // The name of the Rust type means nothing to a model.
     schema.remove("title");
     schema.to_value()
 }

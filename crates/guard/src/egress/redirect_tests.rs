@@ -50,7 +50,7 @@ async fn a_redirect_to_a_private_place_is_refused() {
 }
 
 #[tokio::test]
-async fn redirects_come_to_an_end() {
+async fn the_number_of_redirects_is_limited() {
     let server = FakeServer::answering(redirect(302, "/again")).await;
     let error = egress(&["127.0.0.1/32"])
         .fetch(Request::get(server.url("127.0.0.1")))

@@ -172,7 +172,7 @@ fn a_link_swapped_in_mid_call_never_leads_out() {
 }
 
 #[test]
-fn a_thousand_writers_leave_one_whole_file_and_no_temporaries() {
+fn a_thousand_writers_leave_one_complete_file_and_no_temporaries() {
     let (yard, jail) = yard();
     let start = Barrier::new(100);
     std::thread::scope(|scope| {
@@ -224,7 +224,7 @@ fn of_edits_racing_on_one_version_none_is_lost() {
 }
 
 #[test]
-fn writers_and_a_tidier_of_empty_directories_get_along() {
+fn writers_and_a_cleanup_of_empty_directories_do_not_interfere() {
     let (_yard, jail) = yard();
     let target = path("a/b/f");
     std::thread::scope(|scope| {
