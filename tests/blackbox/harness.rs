@@ -53,7 +53,7 @@ impl Home {
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(self.path(), private).expect("a private home");
         // Most tests with a model are not about approvals: its agents act by themselves there, unless the
-        // test says otherwise. What the default asks about is claimed in `hostile_model` and `seams`.
+        // test says otherwise. What the default asks about is claimed in `hostile_model` and `boundaries`.
         let asks = text.contains("[policy]") || text.contains("# asks by default");
         let about_approvals = asks || !text.contains("[models");
         let mode = match about_approvals {

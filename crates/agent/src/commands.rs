@@ -178,6 +178,7 @@ fn directives(text: &str) -> Result<(Directives, &str), ToolError> {
         rest = after.trim_start();
     }
     match found.is_empty() {
+        // As it was written, with the white space before it.
         true => Ok((found, text)),
         false => Ok((found, rest)),
     }

@@ -30,6 +30,7 @@ impl Minds {
             // The client has its own messages; only what the agent added is new to it.
             .filter(|message| !matches!(message, Message::User { .. }))
             .collect();
+        // Earlier replies called only tools of the agent: a call of the client ends the turn.
         let last = messages.iter().rev().find_map(|message| match message {
             Message::Assistant { content } => Some(content.as_slice()),
             _ => None,

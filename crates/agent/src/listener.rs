@@ -210,8 +210,8 @@ mod tests {
         subscribers.publish(delta("a"));
         subscribers.publish(event("b", TurnEvent::Stopped));
         assert_eq!(one.next().await.unwrap().session, key("a"));
-        let heard = ada.next().await.unwrap();
-        assert_eq!(heard.session, key("agent:other:client:ada:x"));
+        let event = ada.next().await.unwrap();
+        assert_eq!(event.session, key("agent:other:client:ada:x"));
         assert_eq!(ends.next().await.unwrap().what, TurnEvent::Stopped);
         for listener in [&one, &ada, &ends] {
             assert!(listener.is_empty());

@@ -231,12 +231,12 @@ mod tests {
         );
         assert_eq!(ended(&failed), Some(TurnEvent::Error(failure)));
         let answered = StoredOutcome::answered("half", StopReason::Length, usage).json();
-        let told = TurnEvent::Final {
+        let event = TurnEvent::Final {
             text: "half".to_owned(),
             stop: StopReason::Length,
             usage,
         };
-        assert_eq!(ended(&turn(TurnState::Done, &answered)), Some(told));
+        assert_eq!(ended(&turn(TurnState::Done, &answered)), Some(event));
         assert_eq!(ended(&turn(TurnState::Running, "{}")), None);
     }
 
@@ -255,12 +255,12 @@ mod tests {
             ),
         ] {
             let text = text.to_owned();
-            let told = TurnEvent::Final { text, stop, usage };
-            assert_eq!(ended(&turn(TurnState::Done, outcome)), Some(told));
+            let event = TurnEvent::Final { text, stop, usage };
+            assert_eq!(ended(&turn(TurnState::Done, outcome)), Some(event));
         }
         let newer = r#"{"error":"?","kind":"something_of_later"}"#;
         let failure = Failure::new(FailureKind::Other, "?");
-        let told = ended(&turn(TurnState::Failed, newer));
-        assert_eq!(told, Some(TurnEvent::Error(failure)));
+        let event = ended(&turn(TurnState::Failed, newer));
+        assert_eq!(event, Some(TurnEvent::Error(failure)));
     }
 }

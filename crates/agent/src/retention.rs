@@ -13,6 +13,7 @@ const PAGE: u32 = 100;
 impl Minds {
     /// Retires sub-agent sessions that were idle since `before`; returns how many.
     pub async fn sweep_subs(&self, before: Timestamp) -> Result<usize, ToolError> {
+        // One page per pass: the next round of maintenance takes the rest.
         let quiet = self.inner.sessions.idle_subsessions(before, PAGE).await;
         let mut retired = 0;
         for session in quiet? {

@@ -87,9 +87,9 @@ impl Minds {
         context: &CallContext,
     ) -> Result<Vec<Pattern>, ToolError> {
         let only = self.inner.limits_of_requester(context).await?;
-        let (parent, asker) = (self.agent(parent)?, self.agent(&context.agent)?);
+        let (parent, requester) = (self.agent(parent)?, self.agent(&context.agent)?);
         let all = |agent: &AgentSettings| agent.tools.contains(&Pattern::new("*"));
-        if only.is_none() && all(&parent) && all(&asker) {
+        if only.is_none() && all(&parent) && all(&requester) {
             return Ok(patterns.to_vec());
         }
         let scope = |(tools, discover)| ToolScope {
@@ -104,7 +104,7 @@ impl Minds {
         };
         let scopes = [
             (&parent.tools[..], &parent.discover[..]),
-            (&asker.tools, &asker.discover),
+            (&requester.tools, &requester.discover),
             (patterns, &[]),
         ]
         .map(scope);

@@ -92,6 +92,8 @@ impl Minds {
 
 /// Whether a key is that of a temporary session.
 pub(crate) fn is_passing(key: &SessionKey) -> bool {
+    // From the end, because a key begins with the name of its caller, which may contain the
+    // separator.
     let mut last = key.rest().rsplitn(3, ':');
     last.next().is_some_and(|id| id.parse::<Uuid>().is_ok()) && last.next() == Some(WORD)
 }

@@ -48,7 +48,9 @@ impl WaitGraph {
             return Err(ToolError::new(ErrorCode::Forbidden, message)
                 .hint("do it yourself, or say in your reply what is left to do"));
         }
-        let edge = lineage.last().map(|asker| (asker.clone(), key.to_string()));
+        let edge = lineage
+            .last()
+            .map(|waiting| (waiting.clone(), key.to_string()));
         edges.extend(edge.clone());
         Ok(WaitGuard {
             edges: self.0.clone(),
@@ -62,8 +64,8 @@ fn reached(edges: &[Edge], from: &str) -> Vec<String> {
     let mut reached = vec![from.to_owned()];
     let mut at = 0;
     while at < reached.len() {
-        for (asker, asked) in edges {
-            if *asker == reached[at] && !reached.contains(asked) {
+        for (waiting, asked) in edges {
+            if *waiting == reached[at] && !reached.contains(asked) {
                 reached.push(asked.clone());
             }
         }

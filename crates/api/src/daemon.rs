@@ -228,9 +228,9 @@ async fn stop_on_signal(
         );
         return;
     };
-    let mut heard =
+    let mut signalled =
         async || tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} };
-    heard().await;
+    signalled().await;
     tracing::info!(
         event = "shutdown_started",
         "stopping: running calls may finish; a second signal aborts them"
@@ -238,7 +238,7 @@ async fn stop_on_signal(
     // A drain can take minutes, so a second signal must end it.
     tokio::select! {
         () = gateway.drain() => handle.graceful_shutdown(Some(CONNECTION_GRACE)),
-        () = heard() => handle.shutdown(),
+        () = signalled() => handle.shutdown(),
     }
 }
 

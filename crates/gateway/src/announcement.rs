@@ -9,24 +9,24 @@ use manyhands_wire::ExecEvent;
 pub fn announcement(news: &ProcessNotice) -> Option<(SessionKey, String, Input, Origin)> {
     let started = news.origin.as_ref()?;
     let key: SessionKey = started.session.as_ref()?.parse().ok()?;
-    let told = &news.told;
-    let how = match told.event {
+    let notice = &news.told;
+    let how = match notice.event {
         ExecEvent::Started => return None,
         ExecEvent::Finished => "has finished".to_owned(),
         ExecEvent::TimedOut => "was stopped because its time was up".to_owned(),
-        ExecEvent::Failed => match (told.exit_code, &told.signal) {
+        ExecEvent::Failed => match (notice.exit_code, &notice.signal) {
             (Some(code), _) => format!("has failed with exit code {code}"),
             (None, Some(signal)) => format!("was ended by {signal}"),
             (None, None) => "has failed".to_owned(),
         },
     };
-    let tail = told
+    let tail = notice
         .output_tail
         .as_deref()
         .unwrap_or("(it printed nothing)");
     let text = format!(
         "The program {} in the background of {} {how}. The end of its output:\n{tail}",
-        told.session_id, news.node
+        notice.session_id, news.node
     );
     let origin = Origin {
         token: started.token,
@@ -42,7 +42,7 @@ pub fn announcement(news: &ProcessNotice) -> Option<(SessionKey, String, Input, 
     };
     Some((
         key,
-        format!("exec-{}", told.event_id),
+        format!("exec-{}", notice.event_id),
         Input::text(text),
         origin,
     ))

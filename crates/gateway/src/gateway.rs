@@ -178,10 +178,10 @@ impl Gateway {
     pub async fn handle_process_event(
         &self,
         node: &NodeId,
-        told: NodeExecEventParams,
+        event: NodeExecEventParams,
     ) -> Result<bool, ToolError> {
-        let kept = self.nodes.tell(node, told).await;
-        let (new, news) = kept?;
+        let stored = self.nodes.tell(node, event).await;
+        let (new, news) = stored?;
         if let Some(announcement) = announcement(&news) {
             let (key, run, input, origin) = announcement;
             let sent = self.minds().send(&key, Some(run), input, &origin).await;

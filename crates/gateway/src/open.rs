@@ -280,14 +280,14 @@ impl Gateway {
 
     /// Closes calls interrupted by a crash in the audit log, with unknown outcome.
     async fn close_interrupted_calls(&self) -> Result<(), StoreError> {
-        for begun in self.store.audit().unfinished().await? {
-            tracing::warn!(event = "call_interrupted", tool = begun.entry.tool, call = ?begun.entry.call, "call interrupted by a crash; its outcome is unknown");
+        for record in self.store.audit().unfinished().await? {
+            tracing::warn!(event = "call_interrupted", tool = record.entry.tool, call = ?record.entry.call, "call interrupted by a crash; its outcome is unknown");
             let entry = AuditEntry {
                 at: self.clock.now(),
                 kind: AuditKind::Finished,
                 status: AuditStatus::Error,
                 code: "interrupted".to_owned(),
-                ..begun.entry
+                ..record.entry
             };
             self.store.audit().record(entry, Durability::OnDisk).await?;
         }

@@ -199,7 +199,7 @@ impl Gateway {
         // One change at a time: each reads the vault and the file, then writes both.
         let _turn = self.model_registry.changing.lock().await;
         // The closure runs on another thread and returns only edits; the key leaves it through here.
-        let (told, heard) = std::sync::mpsc::sync_channel(1);
+        let (key_sender, key_receiver) = std::sync::mpsc::sync_channel(1);
         let provider = name.clone();
         let settings = self
             .amend_models(move |settings| {
@@ -217,7 +217,7 @@ impl Gateway {
                 let maker = ProviderPreset::named(models, &provider);
                 let own = maker.filter(|maker| maker.standing(Some(found)) == PresetStatus::Set);
                 // The channel has room for the only value ever sent.
-                let _ = told.send(own.and_then(|maker| maker.key()));
+                let _ = key_sender.send(own.and_then(|maker| maker.key()));
                 Ok(vec![Edit {
                     path: provider_path(&provider),
                     value: None,
@@ -225,7 +225,7 @@ impl Gateway {
             })
             .await?;
         let mut gone = false;
-        if let Ok(Some(key)) = heard.try_recv() {
+        if let Ok(Some(key)) = key_receiver.try_recv() {
             // The key may also be used by transcription or another provider.
             let elsewhere = mentions(&json!(settings), &key);
             if !elsewhere {
@@ -438,9 +438,12 @@ mod tests {
         ] {
             let error = check_key(&Secret::new(bad)).unwrap_err();
             assert_eq!(error.code, ErrorCode::InvalidArguments);
-            let told = error.text();
-            assert!(told.contains("key") && told.contains(why), "{told}");
-            assert!(bad.is_empty() || !told.contains(bad), "{told}");
+            let message = error.text();
+            assert!(
+                message.contains("key") && message.contains(why),
+                "{message}"
+            );
+            assert!(bad.is_empty() || !message.contains(bad), "{message}");
         }
         for good in ["sk-12345", &"x".repeat(4_096)] {
             check_key(&Secret::new(good)).unwrap();
@@ -456,8 +459,8 @@ mod tests {
         let maker = ProviderPreset::named(&settings.models, "openrouter").unwrap();
         let model = maker.model(None).unwrap();
         let edits = additions(&settings, &maker, model.as_ref(), default)?;
-        let told = edits.into_iter();
-        Ok(told
+        let values = edits.into_iter();
+        Ok(values
             .map(|edit| (edit.path.to_string(), edit.value.unwrap_or_default()))
             .collect())
     }
@@ -497,9 +500,9 @@ mod tests {
         let other = json!({ "providers": { "openrouter": { "kind": "openai", "base_url": "https://proxy.example/v1" } } });
         let error = changes(other, AsDefault::Yes).unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
-        let told = error.text();
-        assert!(told.contains("proxy.example"), "{told}");
-        assert!(told.contains("models remove openrouter"), "{told}");
+        let message = error.text();
+        assert!(message.contains("proxy.example"), "{message}");
+        assert!(message.contains("models remove openrouter"), "{message}");
     }
 
     #[test]

@@ -50,10 +50,10 @@ impl IntoResponse for Refusal {
         let error = self.0;
         let status = status(&error);
         let wait = error.retry_after;
-        let told = error.clone();
+        let original = error.clone();
         let mut response = (status, Json(Envelope::from(Err(error)))).into_response();
         // Faces with their own error format (`/v1`) read the original error from here.
-        response.extensions_mut().insert(told);
+        response.extensions_mut().insert(original);
         if status == StatusCode::UNAUTHORIZED {
             let challenge = HeaderValue::from_static("Bearer realm=\"manyhands\"");
             response

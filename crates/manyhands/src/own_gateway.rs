@@ -26,6 +26,7 @@ pub fn reached(listens: &str) -> String {
     let Some(mut url) = origin(listens) else {
         return listens.to_owned();
     };
+    // 0.0.0.0 and :: are addresses to listen on, not to connect to.
     let here = match url.host() {
         Some(Host::Ipv4(address)) if address.is_unspecified() => Some(Ipv4Addr::LOCALHOST.into()),
         Some(Host::Ipv6(address)) if address.is_unspecified() => Some(Ipv6Addr::LOCALHOST.into()),

@@ -113,6 +113,7 @@ impl Remote {
         body: impl Stream<Item = std::io::Result<Bytes>> + Send + 'static,
     ) -> Result<Value, Failure> {
         let mut headers = self.headers().map_err(|e| Failure(e.text()))?;
+        // Not retried like other requests: a stream can be read only once.
         let kind = HeaderValue::from_static("application/octet-stream");
         headers.insert("content-type", kind);
         let limits = FetchLimits {

@@ -275,9 +275,9 @@ mod tests {
         assert_eq!(envelope(shape), whole);
         let mut bare = ErrorShape::new(Code::Forbidden, "no");
         bare.details = Some(json!({ "theirs": 1 }));
-        let told = envelope(bare);
+        let converted = envelope(bare);
         assert_eq!(
-            (told.code, told.error.as_deref()),
+            (converted.code, converted.error.as_deref()),
             (Some(ErrorCode::Forbidden), Some("no"))
         );
     }

@@ -55,6 +55,7 @@ pub(super) async fn post(
     {
         return fault.respond(id);
     }
+    // The session is looked up in them after the request is put together again.
     let headers = parts.headers.clone();
     let request = Request::from_parts(parts, Body::from(body));
     if is_modern(&headers, &incoming) {

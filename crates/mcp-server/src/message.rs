@@ -208,8 +208,11 @@ mod tests {
         let read = |value: Value| read(value.to_string().as_bytes());
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
         assert!(matches!(read(request), Ok(RpcMessage::Request { .. })));
-        let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        assert!(matches!(read(told), Ok(RpcMessage::Notification { .. })));
+        let notification = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert!(matches!(
+            read(notification),
+            Ok(RpcMessage::Notification { .. })
+        ));
         let reply = json!({ "jsonrpc": "2.0", "id": 7, "result": {} });
         assert!(matches!(read(reply), Ok(RpcMessage::Reply { .. })));
         for (bad, code) in [

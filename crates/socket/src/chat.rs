@@ -81,8 +81,8 @@ pub(super) async fn send(
     let key = key(admitted, &params.session_key)?;
     check(&params).map_err(shape)?;
     let (minds, origin) = (gateway.minds(), origin(admitted));
-    let heard = minds.parse_message(&key, &params.message, &admitted.caller);
-    let (input, given) = match heard.await.map_err(shape)? {
+    let parsed = minds.parse_message(&key, &params.message, &admitted.caller);
+    let (input, given) = match parsed.await.map_err(shape)? {
         ParsedMessage::Command(reply) => {
             return Ok(SendReply::from(ChatSendResult::Command {
                 command: reply.command,

@@ -138,7 +138,7 @@ fn hello(gateway: &Gateway, peer: &PeerKind, is_owner: bool) -> HelloOk {
         PeerKind::Bridge(_) => *method == Method::Connect || method.only_for_bridges(),
         PeerKind::Client => !method.only_for_nodes() && !method.only_for_bridges(),
     };
-    let told = |event: &EventKind| match peer {
+    let offered = |event: &EventKind| match peer {
         PeerKind::Node(..) => event.is_for_nodes(),
         PeerKind::EditorServer(_) => matches!(event, EventKind::ToolInvoke | EventKind::ToolCancel),
         PeerKind::Bridge(_) => event.is_for_bridges(),
@@ -148,7 +148,7 @@ fn hello(gateway: &Gateway, peer: &PeerKind, is_owner: bool) -> HelloOk {
         }
     };
     let methods = Method::ALL.into_iter().filter(open);
-    let events = EventKind::ALL.into_iter().filter(told);
+    let events = EventKind::ALL.into_iter().filter(offered);
     let mut hello = HelloOk::new(
         server,
         Features {

@@ -178,6 +178,7 @@ async fn handshake(
         }
     });
     let refused = |code, message: &str| AdmitError::from((None, ErrorShape::new(code, message)));
+    // One deadline for all frames before `connect`, so that pings do not extend it.
     let until = Instant::now() + manyhands_wire::CONNECT_WITHIN;
     loop {
         let next = tokio::select! {

@@ -264,22 +264,22 @@ pub(super) async fn answer(
 fn progress_events(request_id: String, outbox: mpsc::Sender<Message>) -> Progress {
     // Output carries the last step, because each event has the whole progress.
     let last = Arc::new(Mutex::new(Step::default()));
-    let tell = move |step: Step, output: Option<String>| {
-        let told = ToolProgressEvent {
+    let send = move |step: Step, output: Option<String>| {
+        let event = ToolProgressEvent {
             request_id: request_id.clone(),
             done: step.done,
             total: step.total,
             message: step.message,
             output,
         };
-        let _ = outbox.try_send(Message::Text(told.encode().into()));
+        let _ = outbox.try_send(Message::Text(event.encode().into()));
     };
-    let (latest, print) = (last.clone(), tell.clone());
+    let (latest, print) = (last.clone(), send.clone());
     let latest_of =
         |last: &Mutex<Step>| last.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Progress::to(move |step: Step| {
         *last.lock().unwrap_or_else(PoisonError::into_inner) = step.clone();
-        tell(step, None);
+        send(step, None);
     })
     .with_output(move |text| print(latest_of(&latest), Some(text.to_owned())))
 }

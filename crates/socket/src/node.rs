@@ -210,8 +210,8 @@ impl NodeSession<'_> {
             }
             Some(Method::LogsResult) => node.logged(LogsResultParams::read(params)?),
             Some(Method::NodeExecEvent) => {
-                let told = NodeExecEventParams::read(params)?;
-                let new = self.gateway.handle_process_event(node.id(), told).await;
+                let event = NodeExecEventParams::read(params)?;
+                let new = self.gateway.handle_process_event(node.id(), event).await;
                 new.map_err(shape)?
             }
             Some(Method::TransferMeta) => {

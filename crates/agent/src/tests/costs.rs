@@ -102,20 +102,7 @@ async fn a_stopped_turn_reports_its_cost_if_there_was_a_reply() {
 
 #[tokio::test]
 async fn compaction_neither_repeats_costs_nor_adds_its_own() {
-    let long: &'static str = Box::leak("word ".repeat(400).into_boxed_str());
-    let lines = vec![
-        ScriptedReply::Says(long),
-        ScriptedReply::Says(long),
-        ScriptedReply::Says("brief"),
-    ];
-    let mut fixture = Fixture::new(lines).await;
-    for run in ["r1", "r2"] {
-        fixture.say(run, "hi").await;
-        fixture.answer(run).await;
-    }
-    fixture.until_idle().await;
-    let done = fixture.minds.compact(&key()).await.unwrap();
-    assert!(done.trimmed > 0, "{done:?}");
+    let fixture = Fixture::compacted().await;
     let entries = fixture.entries().await;
     let costs = fixture.costs(i64::MAX, 50).await;
     assert_eq!(costs.len(), 1, "only the second is still shown");

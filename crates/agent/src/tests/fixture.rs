@@ -315,6 +315,25 @@ impl Fixture {
         Self::on(home, lines).await
     }
 
+    /// With a conversation of two long replies that was compacted into a summary.
+    pub(super) async fn compacted() -> Self {
+        let long: &'static str = Box::leak("word ".repeat(400).into_boxed_str());
+        let lines = vec![
+            ScriptedReply::Says(long),
+            ScriptedReply::Says(long),
+            ScriptedReply::Says("brief"),
+        ];
+        let mut fixture = Fixture::new(lines).await;
+        for run in ["r1", "r2"] {
+            fixture.say(run, "hi").await;
+            fixture.answer(run).await;
+        }
+        fixture.until_idle().await;
+        let done = fixture.minds.compact(&key()).await.unwrap();
+        assert!(done.trimmed > 0, "{done:?}");
+        fixture
+    }
+
     async fn on(home: tempfile::TempDir, lines: Vec<ScriptedReply>) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp(1_794_700_000_000)));
         let ids = Ids::new(clock.clone(), Arc::new(manyhands_core::OsEntropy));

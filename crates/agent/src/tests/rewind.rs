@@ -128,20 +128,7 @@ async fn only_a_visible_user_message_can_be_rewound() {
 
 #[tokio::test]
 async fn the_summary_of_archived_messages_cannot_be_rewound() {
-    let long: &'static str = Box::leak("word ".repeat(400).into_boxed_str());
-    let lines = vec![
-        ScriptedReply::Says(long),
-        ScriptedReply::Says(long),
-        ScriptedReply::Says("brief"),
-    ];
-    let mut fixture = Fixture::new(lines).await;
-    for run in ["r1", "r2"] {
-        fixture.say(run, "hi").await;
-        fixture.answer(run).await;
-    }
-    fixture.until_idle().await;
-    let done = fixture.minds.compact(&key()).await.unwrap();
-    assert!(done.trimmed > 0, "{done:?}");
+    let fixture = Fixture::compacted().await;
     let first = fixture.entries().await[0].clone();
     assert_eq!(first.kind, "summary");
     let (_, text) = fixture.refused(first.seq).await;

@@ -193,10 +193,10 @@ impl Turn {
                 .map(|message| self.append(kind::USER, message)),
         );
         acts.extend(self.newly_tainted());
-        let begun = self.commit(acts).await;
+        let committed = self.commit(acts).await;
         // The commit is refused when the session got a new id since it was loaded. Nothing was done yet, so the input is not
         // lost but starts in the new session.
-        begun.map_err(|halt| match halt {
+        committed.map_err(|halt| match halt {
             Halt::Stopped => Halt::Again,
             other => other,
         })?;

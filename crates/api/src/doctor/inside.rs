@@ -289,7 +289,7 @@ async fn of_chats(gateway: &Gateway) -> Vec<Finding> {
     let accounts: Vec<ChatAccount> = accounts.collect();
     let records = gateway.chats().records();
     match (records.backlog().await, records.undelivered().await) {
-        (Ok(heard), Ok(said)) => chats(&accounts, &heard, &said),
+        (Ok(inbox), Ok(outbox)) => chats(&accounts, &inbox, &outbox),
         (Err(error), _) | (_, Err(error)) => vec![broken("chats", &error)],
     }
 }

@@ -46,7 +46,7 @@ pub struct ChatAccount {
 }
 
 /// Checks chat accounts and undelivered messages.
-pub fn chats(accounts: &[ChatAccount], heard: &Backlog, said: &OutboxCounts) -> Vec<Finding> {
+pub fn chats(accounts: &[ChatAccount], inbox: &Backlog, outbox: &OutboxCounts) -> Vec<Finding> {
     let mut findings = Vec::new();
     for one in accounts.iter().filter(|one| one.state == "error") {
         let (channel, name) = (&one.channel, &one.account);
@@ -58,14 +58,14 @@ pub fn chats(accounts: &[ChatAccount], heard: &Backlog, said: &OutboxCounts) -> 
     }
     let OutboxCounts {
         failed, unknown, ..
-    } = said;
+    } = outbox;
     if failed + unknown > 0 {
         let why = format!("{failed} messages were not delivered, {unknown} may not have been");
         let remedy = "`manyhands outbox` shows them; resend or drop them there";
         findings.push(Finding::warning("chats", why, remedy));
     }
-    if heard.failed > 0 {
-        let why = format!("{} incoming messages could not be processed", heard.failed);
+    if inbox.failed > 0 {
+        let why = format!("{} incoming messages could not be processed", inbox.failed);
         let remedy =
             "`manyhands inbox` shows them with the reason; retry with `manyhands inbox retry`";
         findings.push(Finding::warning("chats", why, remedy));
@@ -76,7 +76,7 @@ pub fn chats(accounts: &[ChatAccount], heard: &Backlog, said: &OutboxCounts) -> 
             "{} accounts, {} connected, {} messages queued",
             accounts.len(),
             connected.count(),
-            heard.waiting + said.waiting
+            inbox.waiting + outbox.waiting
         );
         findings.push(Finding::fine("chats", about));
     }
@@ -100,16 +100,16 @@ mod tests {
         let about = "1 accounts, 1 connected, 0 messages queued";
         assert_eq!(fine, [Finding::fine("chats", about)]);
         assert!(chats(&[], &none, &nothing).is_empty());
-        let heard = Backlog {
+        let inbox = Backlog {
             waiting: 4,
             failed: 2,
         };
-        let said = OutboxCounts {
+        let outbox = OutboxCounts {
             waiting: 4,
             failed: 2,
             unknown: 3,
         };
-        let found = chats(&[account("error")], &heard, &said);
+        let found = chats(&[account("error")], &inbox, &outbox);
         let whys: Vec<(&str, State)> = found
             .iter()
             .map(|one| (one.about.as_str(), one.state))

@@ -120,11 +120,12 @@ fn audiences(gateway: &Gateway, path: &str) -> Vec<String> {
 /// The `WWW-Authenticate` challenge, if external tokens are accepted.
 fn challenge(gateway: &Gateway, path: &str, refused: &Refused) -> Option<HeaderValue> {
     let settings = gateway.settings.current();
-    let told = matches!(
+    let challenges = matches!(
         refused.error.code,
         ErrorCode::Unauthenticated | ErrorCode::Forbidden
     );
-    if settings.oauth.issuers.is_empty() || !told {
+    // Without issuers there is no authorization server to name.
+    if settings.oauth.issuers.is_empty() || !challenges {
         return None;
     }
     let base = gateway.servers.oauth().base()?;

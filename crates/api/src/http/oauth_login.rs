@@ -46,7 +46,7 @@ pub async fn begin(
     let server = gateway.servers.get(&name)?;
     let target = target(&gateway, &server, login)?;
     let oauth = gateway.servers.oauth();
-    let begun = oauth
+    let started = oauth
         .begin(
             server.name(),
             server.config(),
@@ -61,9 +61,9 @@ pub async fn begin(
         .note(&owner.caller, "server.login.begin", server.name().as_str())
         .await?;
     answer(LoginBegun {
-        url: begun.url,
-        login: begun.login,
-        until: begun.until,
+        url: started.url,
+        login: started.login,
+        until: started.until,
     })
 }
 
@@ -139,12 +139,12 @@ struct LastLogin {
 }
 
 impl From<LoginState> for LastLogin {
-    fn from(told: LoginState) -> Self {
+    fn from(last: LoginState) -> Self {
         Self {
-            login: told.login,
-            detail: told.detail,
-            pcid: told.connection,
-            until: told.until,
+            login: last.login,
+            detail: last.detail,
+            pcid: last.connection,
+            until: last.until,
         }
     }
 }
@@ -158,7 +158,7 @@ pub async fn status(
     let server = gateway.servers.get(&name)?;
     let last = gateway.servers.oauth().last(server.name());
     answer(LoginStatus {
-        state: last.as_ref().map_or("none", |told| told.state),
+        state: last.as_ref().map_or("none", |last| last.state),
         last: last.map(LastLogin::from),
         connections: logins(&gateway, &server),
     })
@@ -209,7 +209,7 @@ pub async fn end(
             return Err(Refusal(ToolError::parameter("connection", message)));
         }
     };
-    let told = gateway
+    let note = gateway
         .servers
         .oauth()
         .log_out(server.name(), account)
@@ -221,6 +221,6 @@ pub async fn end(
     answer(LoginEnded {
         pcid: account.id,
         removed: true,
-        note: told,
+        note,
     })
 }

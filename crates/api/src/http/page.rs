@@ -165,6 +165,7 @@ pub async fn link(State(gateway): State<Arc<Gateway>>, Owner(owner): Owner) -> A
 pub async fn root(headers: HeaderMap) -> Response {
     match file("index.html") {
         Some(index) => send(index, &headers),
+        // Built without Node.js there is no page.
         None => probes::greeting().await.into_response(),
     }
 }

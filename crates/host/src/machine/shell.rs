@@ -68,6 +68,7 @@ impl Host {
             timeout: command.timeout,
             max_stdout: command.max_stdout,
             max_stderr: command.max_stderr,
+            // No artifact could hold more.
             max_kept: self.settings().limits.artifact_bytes,
             progress: context.progress.clone(),
         };

@@ -85,11 +85,11 @@ impl Workspace {
         let mut options = PutMultipartOptions::default();
         let kind = AttributeValue::from(kind);
         options.attributes.insert(Attribute::ContentType, kind);
-        let begun = self.own(&place)?.put_multipart_opts(&key, options).await;
+        let opened = self.own(&place)?.put_multipart_opts(&key, options).await;
         Ok(Upload {
             workspace: self.clone(),
             author,
-            upload: begun.map_err(|e| place.failed(e))?,
+            upload: opened.map_err(|e| place.failed(e))?,
             part: BytesMut::new(),
             place,
         })

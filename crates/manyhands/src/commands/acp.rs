@@ -365,6 +365,7 @@ impl AgentBackend for EditorBackend {
         let stop = ChatStopParams {
             session_key: session.to_owned(),
         };
+        // An editor cancels by a notification, which has no response that could report an error.
         let stopped = self.gateway.request::<_, serde_json::Value>(&stop).await;
         if let Err(why) = stopped {
             tracing::warn!(

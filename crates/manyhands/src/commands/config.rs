@@ -60,8 +60,8 @@ async fn written(ctx: &CliContext, path: &str) -> String {
 async fn reload(ctx: &CliContext, url: &str) -> Result<Vec<String>, Failure> {
     // Safe to send the owner's token: `url` comes from this home's lock file.
     let remote = Remote::new(url, ctx.owner_token()?)?;
-    let told = remote.expect_post("/api/config/reload", &json!({})).await?;
-    let restart = told["needsRestart"].as_array();
+    let reloaded = remote.expect_post("/api/config/reload", &json!({})).await?;
+    let restart = reloaded["needsRestart"].as_array();
     let restart = restart.map(Vec::as_slice).unwrap_or_default();
     Ok(restart
         .iter()

@@ -86,6 +86,7 @@ pub async fn run(cron: Cron, ctx: &CliContext) -> Done {
                 tz: None,
                 count: Some(count),
             };
+            // Previews exist only on the socket.
             let socket = Socket::open(remote.url(), remote.token()).await;
             let mut socket = socket.map_err(refused)?;
             let preview = socket.request(&arguments, |_| {}).await.map_err(refused)?;

@@ -105,16 +105,13 @@ async fn diagnose(ctx: &CliContext) -> Result<Vec<Finding>, StoreError> {
     let (_lock, store) = ctx.store().await?;
     let nodes = store.nodes().list().await;
     // Collected before closing, reported after: an error must not leave the store open.
-    let (heard, said) = (
-        store.chats().backlog().await,
-        store.chats().undelivered().await,
-    );
+    let (inbox, outbox) = (store.chats().backlog().await, store.chats().undelivered().await);
     store.close().await?;
     let mut findings = vec![
         Finding::fine("gateway", "not running; its store opens"),
         Finding::fine("nodes", format!("{} registered", nodes?.len())),
     ];
-    findings.extend(chats(&[], &heard?, &said?));
+    findings.extend(chats(&[], &inbox?, &outbox?));
     Ok(findings)
 }
 

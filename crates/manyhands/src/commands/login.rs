@@ -22,30 +22,30 @@ pub async fn login(
 ) -> Done {
     let path = format!("/api/servers/{}/login", segment(name));
     let wanted = json!({ "name": account, "connection": connection });
-    let begun = remote.expect_post(&path, &wanted).await?;
+    let started = remote.expect_post(&path, &wanted).await?;
     output::print_note("Open this URL in a browser and log in:");
     // On one line, so that it can be selected and opened as a whole.
-    output::print_line(output::one_line(&text(&begun["url"])));
+    output::print_line(output::one_line(&text(&started["url"])));
     loop {
-        let told = remote.get(&path).await?;
+        let status = remote.get(&path).await?;
         // Each server has at most one login in progress; a newer one replaces ours.
-        if told["login"] != begun["login"] {
+        if status["login"] != started["login"] {
             return Err(Failure(
                 "cancelled: another login was started meanwhile".to_owned(),
             ));
         }
-        match told["state"].as_str() {
+        match status["state"].as_str() {
             // Polled rather than pushed: the login happens in another browser, possibly on another
             // machine.
             Some("waiting") => sleep(LOGIN_POLL).await,
             Some("done") => {
                 output::print_note(format!(
                     "Logged in to {name}, connection {}.",
-                    text(&told["pcid"])
+                    text(&status["pcid"])
                 ));
                 return Ok(ExitCode::SUCCESS);
             }
-            _ => return Err(Failure(text(&told["detail"]))),
+            _ => return Err(Failure(text(&status["detail"]))),
         }
     }
 }

@@ -183,12 +183,12 @@ impl ServerClient {
             .choose(service, &agent, None)
             .map_err(fault)?;
         let answers: Arc<dyn Answers> = Arc::new(SinkAnswers(sink.clone()));
-        let told = sink.clone();
+        let log_sink = sink.clone();
         let hooks = Hooks {
             log: Some(Arc::new(move |notice| {
                 // A session without questions shares the server connection, so subscriptions are
                 // counted and only the first and last reach the server.
-                told.log(Value::Object(notice));
+                log_sink.log(Value::Object(notice));
             })),
             ..Hooks::default()
         };
@@ -265,10 +265,10 @@ pub(super) fn fault(error: ToolError) -> Fault {
     if let Some(rpc) = rpc {
         let code = rpc["code"].as_i64().unwrap_or(INTERNAL);
         let message = rpc["message"].as_str().unwrap_or_default();
-        let told = Fault::new(code, message);
+        let fault = Fault::new(code, message);
         return match rpc.get("data") {
-            Some(data) if !data.is_null() => told.data(data.clone()),
-            _ => told,
+            Some(data) if !data.is_null() => fault.data(data.clone()),
+            _ => fault,
         };
     }
     let (code, status) = match error.code {

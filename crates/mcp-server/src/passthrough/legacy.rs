@@ -220,7 +220,7 @@ fn primed(version: &str) -> Option<Result<Event, Infallible>> {
 /// Converts a message to JSON-RPC; returns also whether it is the last.
 fn rpc_message(session: &LegacySession, id: &Value, out: ClientMessage) -> (Value, bool) {
     match out {
-        ClientMessage::Notification(told) => (told, false),
+        ClientMessage::Notification(notification) => (notification, false),
         ClientMessage::Question(question) => {
             let (number, method, params) = session.add_question(question);
             (request(number, &method, params), false)

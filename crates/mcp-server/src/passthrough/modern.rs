@@ -216,8 +216,8 @@ async fn collect(
 ) -> Response {
     let gone = || ClientMessage::Done(Err(Fault::new(INTERNAL, "the call was interrupted")));
     let first = messages.next().await.unwrap_or_else(gone);
-    let told = match first {
-        ClientMessage::Notification(told) => told,
+    let notification = match first {
+        ClientMessage::Notification(notification) => notification,
         ClientMessage::Done(done) => return finish(&id, &method, done),
         ClientMessage::Question(question) => {
             let done = pause(&pass, &client, question, messages).await;
@@ -229,7 +229,9 @@ async fn collect(
         async move {
             let mut messages = messages?;
             let message = match messages.next().await? {
-                ClientMessage::Notification(told) => return Some((told, Some(messages))),
+                ClientMessage::Notification(notification) => {
+                    return Some((notification, Some(messages)));
+                }
                 ClientMessage::Done(done) => done,
                 ClientMessage::Question(question) => {
                     pause(&pass, &client, question, messages).await
@@ -239,7 +241,7 @@ async fn collect(
             Some((message, None))
         }
     });
-    let all = stream::once(async { told }).chain(rest);
+    let all = stream::once(async { notification }).chain(rest);
     events::respond(all.map(|message| Ok::<Event, Infallible>(events::event(&message))))
 }
 
@@ -344,11 +346,11 @@ async fn listen(client: &ServerClient, id: &Value, params: &Map<String, Value>) 
         wants("promptsListChanged"),
         wants("resourcesListChanged"),
     );
-    let told = unfold(follower, move |mut follower| async move {
+    let changes = unfold(follower, move |mut follower| async move {
         let news = follower.next().await?;
         Some((news, follower))
     });
-    let told = told.filter_map(move |news| {
+    let changes = changes.filter_map(move |news| {
         let message = match news {
             ServerNotification::Tools if tools => {
                 Some(("notifications/tools/list_changed", json!({})))
@@ -370,7 +372,7 @@ async fn listen(client: &ServerClient, id: &Value, params: &Map<String, Value>) 
         });
         std::future::ready(message)
     });
-    let all = stream::once(async { opening }).chain(told);
+    let all = stream::once(async { opening }).chain(changes);
     events::respond(all.map(|message| Ok::<Event, Infallible>(events::event(&message))))
 }
 

@@ -48,7 +48,7 @@ impl ServerEvents {
                         return Some(ServerNotification::Tools);
                     }
                 }
-                told = self.news.recv() => match told {
+                event = self.news.recv() => match event {
                     // Refresh the catalogue first; its change is then reported by the branch above.
                     Ok(ServerNotification::Tools) => self.refresh_tools(),
                     Ok(news) => return Some(news),

@@ -59,14 +59,14 @@ impl MessageStream {
                 Some(out) => out,
                 None => self.rest.recv().await?,
             };
-            let ClientMessage::Notification(mut told) = out else {
+            let ClientMessage::Notification(mut notification) = out else {
                 return Some(out);
             };
-            if told["method"] == "notifications/progress" {
+            if notification["method"] == "notifications/progress" {
                 let Some(token) = &self.token else { continue };
-                told["params"]["progressToken"] = token.clone();
+                notification["params"]["progressToken"] = token.clone();
             }
-            return Some(ClientMessage::Notification(told));
+            return Some(ClientMessage::Notification(notification));
         }
     }
 

@@ -133,6 +133,7 @@ impl Notebook {
             let entry = TodoEntry {
                 done: false,
                 created_at: entry.created_at.clone().or_else(|| Some(inner.minute())),
+                // Unlike that of any finished item too: an id must never mean two.
                 id: Some(inner.fresh(&open.document, &finished)),
                 ..entry.clone()
             };

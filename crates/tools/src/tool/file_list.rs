@@ -120,6 +120,7 @@ impl TypedTool for FileList {
                 entries: listing.entries.into_iter().map(FileListing::from).collect(),
                 truncated: listing.truncated,
                 total: listing.truncated.then_some(listing.total.min(MAX_COUNTED)),
+                // Counting stops there, so that a huge folder cannot occupy the call.
                 total_is_minimum: listing.total > MAX_COUNTED,
                 skipped: listing.skipped,
             })

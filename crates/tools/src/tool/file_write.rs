@@ -54,6 +54,7 @@ impl TypedTool for FileWrite {
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
         let root = self.0.workspace().clone();
         let place = located(root.locate(&params.path), "path")?;
+        // A name with a slash at its end is that of a folder.
         if place.is_root() || params.path.ends_with('/') {
             return Err(ToolError::parameter("path", "must name a file"));
         }

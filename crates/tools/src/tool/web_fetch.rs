@@ -105,6 +105,7 @@ impl TypedTool for WebFetch {
             content_type: page.content_type.unwrap_or_default(),
             content: page.content,
             truncated: page.truncated,
+            // Only where it tells more than the content.
             full_size: page.full_size.filter(|_| page.truncated),
             title: page.title,
             links: page.links.into_iter().map(Into::into).collect(),

@@ -305,6 +305,7 @@ impl ChatRequest {
         for (at, message) in self.messages.into_iter().enumerate() {
             message.add(&format!("messages[{at}]"), &mut prompt)?;
         }
+        // Last, because a call and its result are two messages.
         prompt.check_calls("messages")?;
         Ok(prompt)
     }

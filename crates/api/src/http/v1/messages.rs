@@ -326,6 +326,7 @@ impl MessagesRequest {
         for (at, message) in self.messages.into_iter().enumerate() {
             message.add(&format!("messages[{at}]"), &mut prompt)?;
         }
+        // Last, because a call and its result are two messages.
         prompt.check_calls("messages")?;
         Ok(prompt)
     }

@@ -312,6 +312,7 @@ impl ResponsesRequest {
             }),
             ..Prompt::default()
         };
+        // Some clients send an empty text for no instructions.
         prompt.system.retain(|text| !text.is_empty());
         prompt.client.max_tokens = self.max_output_tokens;
         let sampling = &mut prompt.client.sampling;

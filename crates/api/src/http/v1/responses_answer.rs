@@ -248,10 +248,10 @@ impl Format for ResponseAnswer {
     }
 
     fn open(&mut self) -> Vec<Event> {
-        let begun = json!({ "response": self.response("in_progress", Vec::new(), None) });
+        let created = json!({ "response": self.response("in_progress", Vec::new(), None) });
         vec![
-            self.event("response.created", begun.clone()),
-            self.event("response.in_progress", begun),
+            self.event("response.created", created.clone()),
+            self.event("response.in_progress", created),
         ]
     }
 
@@ -272,17 +272,17 @@ impl Format for ResponseAnswer {
 
     fn close(&mut self, end: AnswerEnd) -> Vec<Event> {
         let mut events = Vec::new();
-        let told = !self.text.is_empty();
+        let has_text = !self.text.is_empty();
         // `output` below has an empty message in this case, so the stream has one too.
-        if !told && end.calls.is_empty() {
+        if !has_text && end.calls.is_empty() {
             events.extend(self.begin_text());
         }
-        if told || end.calls.is_empty() {
+        if has_text || end.calls.is_empty() {
             events.extend(self.end_text());
         }
         for (at, call) in end.calls.iter().enumerate() {
             // The message, if there is one, has index 0.
-            events.extend(self.call(at + usize::from(told), call));
+            events.extend(self.call(at + usize::from(has_text), call));
         }
         let status = status(&end);
         let output = self.output(&end.calls);

@@ -23,10 +23,10 @@ use super::{TextPart, TextRange, TextSource};
 /// The total cost of queries, over all values they are tried on.
 const MAX_COST: u64 = 200_000_000;
 
-/// A page of the result. `begun` is the text already read from `source`.
+/// A page of the result. `prefix` is the text already read from `source`.
 pub(super) async fn read(
     ask: JsonAsk,
-    begun: String,
+    prefix: String,
     mut source: TextSource,
     page: TextRange,
     place: OwnedSemaphorePermit,
@@ -40,7 +40,7 @@ pub(super) async fn read(
         drop(place);
         part
     });
-    let mut piece = Some(begun);
+    let mut piece = Some(prefix);
     // Dropping the channel ends the reader early once enough was read, and dropping this future
     // ends the job.
     while let Some(text) = piece {

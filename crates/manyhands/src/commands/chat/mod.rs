@@ -154,50 +154,50 @@ impl<'a> ChatSession<'a> {
 
 /// Prints the outcome as one JSON object.
 fn print(session: &str, run: &str, end: &Result<TurnOutcome, Failure>) -> ExitCode {
-    let mut told = json!({ "ok": false, "sessionKey": session, "runId": run });
-    let mut say = |name: &str, value: Value| told[name] = value;
+    let mut outcome = json!({ "ok": false, "sessionKey": session, "runId": run });
+    let mut set = |name: &str, value: Value| outcome[name] = value;
     let mut code = ExitCode::FAILURE;
     match end {
         Ok(TurnOutcome::Reply { text, stop, usage }) => {
-            say("ok", json!(true));
-            say("text", json!(text));
-            say("stopReason", json!(stop));
-            say("usage", json!(usage));
+            set("ok", json!(true));
+            set("text", json!(text));
+            set("stopReason", json!(stop));
+            set("usage", json!(usage));
             code = ExitCode::SUCCESS;
         }
         Ok(TurnOutcome::Command {
             response,
             error: None,
         }) => {
-            say("ok", json!(true));
-            say("text", json!(response));
+            set("ok", json!(true));
+            set("text", json!(response));
             code = ExitCode::SUCCESS;
         }
         Ok(TurnOutcome::Command {
             error: Some(error), ..
-        }) => say("error", json!(error)),
+        }) => set("error", json!(error)),
         Ok(TurnOutcome::Failed {
             error,
             stopped,
             sort,
         }) => {
-            say("error", json!(error));
-            say("stopped", json!(stopped));
-            say("code", json!(sort.code));
-            say("failure", json!(sort.failure));
-            say("retryAfterMs", json!(sort.retry_after_ms));
+            set("error", json!(error));
+            set("stopped", json!(stopped));
+            set("code", json!(sort.code));
+            set("failure", json!(sort.failure));
+            set("retryAfterMs", json!(sort.retry_after_ms));
         }
         Ok(TurnOutcome::NeedsApproval(asked)) => {
-            say("error", json!(approval_hint(session, asked)));
-            say("code", json!("approval_required"));
-            say("approvalId", json!(asked.approval));
-            say("tool", json!(asked.tool));
-            say("arguments", asked.arguments.clone());
+            set("error", json!(approval_hint(session, asked)));
+            set("code", json!("approval_required"));
+            set("approvalId", json!(asked.approval));
+            set("tool", json!(asked.tool));
+            set("arguments", asked.arguments.clone());
         }
-        Ok(TurnOutcome::Detached) => say("error", json!(detached_hint(session))),
-        Err(failure) => say("error", json!(failure.0)),
+        Ok(TurnOutcome::Detached) => set("error", json!(detached_hint(session))),
+        Err(failure) => set("error", json!(failure.0)),
     }
-    output::json(&told);
+    output::json(&outcome);
     code
 }
 

@@ -100,6 +100,7 @@ impl Screen {
 
     /// Prints a chunk of the reply.
     pub fn delta(&mut self, text: &str) {
+        // With chunks missing, the complete reply is printed at its end instead.
         if !self.gap {
             self.print(text);
         }

@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn only_the_notification_is_a_change() {
-        let told = br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-        let line = |before: &[u8], after: &[u8]| [before, told, after].concat();
+        let notification = br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        let line = |before: &[u8], after: &[u8]| [before, notification, after].concat();
         assert!(is_change(&line(b"data: ", b"\n")));
         assert!(is_change(&line(b"data:", b"\r\n")));
         for other in [
