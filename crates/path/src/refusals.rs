@@ -435,7 +435,7 @@ mod tests {
             let who = client(&format!("c{number}"), &[]);
             let call = fixture.call_of(who, "nonsense");
             for _ in 0..RECORDED + 10 {
-                refusals.note(&call, ErrorCode::UnknownTool);
+                refusals.record(&call, ErrorCode::UnknownTool);
             }
         }
         assert_eq!(refusals.windows().len(), MAX_CALLERS + 1);

@@ -236,6 +236,7 @@ impl Approvals {
         if let Some(caller) = &filter.caller {
             select = select.then_with(" AND caller = ", caller.as_str());
         }
+        // Bounded by default: settled requests stay on record, and there can be many.
         let limit = i64::from(filter.limit.unwrap_or(100));
         let select = select.then_with(" ORDER BY created DESC, id DESC LIMIT ", limit);
         let rows = self.sql.all(select).await?;

@@ -240,6 +240,7 @@ impl Artifacts {
             let _lock = self.lock.lock().await;
             let mut tx = self.sql.begin().await?;
             let delete = Statement::new(
+                // A batch at a time, each under the lock: uploads wait for one batch and not for the whole sweep.
                 "DELETE FROM artifact WHERE id IN
                      (SELECT id FROM artifact WHERE expires <= $1 LIMIT $2)
                  RETURNING blob, agent, caller, size",

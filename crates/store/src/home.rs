@@ -55,6 +55,7 @@ pub(crate) fn private_dir(path: &Path) -> Result<(), StoreError> {
     let attempt = || {
         let is_new = !path.is_dir();
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        // `mode` above is subject to the umask, and an existing folder keeps the mode it has.
         if std::fs::metadata(path)?.mode() & 0o777 != 0o700 {
             std::fs::set_permissions(path, Permissions::from_mode(0o700))?;
         }

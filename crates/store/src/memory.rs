@@ -357,6 +357,7 @@ impl Memory {
     }
 
     async fn sweep_above(&self, most: i64) -> Result<u64, StoreError> {
+        // Per agent, so that a busy one does not push out the memory of others.
         let agents = Statement::new("SELECT DISTINCT agent FROM memory_piece");
         let mut removed = 0;
         for row in self.sql.all(agents).await? {

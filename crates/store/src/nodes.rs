@@ -137,6 +137,7 @@ impl Nodes {
         }
         let mut tx = self.sql.begin().await?;
         let update = Statement::new(
+            // Checked and used in one statement, so that a code registers one node however many send it.
             "UPDATE node_code SET used = $1 WHERE hash = $2 AND used IS NULL AND expires > $1",
         )
         .bind(now)
@@ -206,6 +207,7 @@ impl Nodes {
             .bind(now.0.saturating_sub(EVENTS_RETAINED_MS));
         self.sql.run(codes).await?;
         let news = Statement::new(
+            // Starts stay longer: they alone say who started a process that may end weeks later.
             "DELETE FROM node_news WHERE at < $1 AND (event <> 'started' OR at < $2)",
         )
         .bind(now.0.saturating_sub(EVENTS_RETAINED_MS))

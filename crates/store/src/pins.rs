@@ -64,6 +64,7 @@ impl Pins {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
+        // Replaced as a whole, so that the order of the server is kept without renumbering.
         tx.run(delete(server)).await?;
         for (place, pin) in pins.iter().enumerate() {
             let place = i64::try_from(place).unwrap_or(i64::MAX);

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Close code after a failed login.
+// From the range for applications, so that clients can tell it apart from a network failure.
 pub const CLOSE_UNAUTHENTICATED: u16 = 4001;
 
 /// Error codes of responses.

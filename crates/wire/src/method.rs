@@ -410,6 +410,8 @@ impl Method {
 
     /// Returns whether a node may call it; everything else gets 403.
     pub fn open_to_nodes(self) -> bool {
+        // An allow list: a node's token can be stolen with its machine, and a method added later stays closed to it
+        // by default.
         matches!(self, Self::Connect | Self::ToolsList) || self.only_for_nodes()
     }
 

@@ -2279,7 +2279,7 @@ export interface components {
         };
         /** @description An entry in its place in the chain. */
         AuditEntry: {
-            /** @description On whose behalf. */
+            /** @description The agent. */
             agent: string;
             /** @description Hex SHA-256 of the canonical arguments. */
             argumentsDigest: string;
@@ -2287,34 +2287,34 @@ export interface components {
             at: components["schemas"]["Timestamp"];
             /**
              * Format: uuid
-             * @description Which call.
+             * @description The call.
              */
             call: string | null;
-            /** @description Who asked: the caller's key. */
+            /** @description The caller's key. */
             caller: string;
             /** @description The stable code of an error. */
             code: string;
             /**
              * Format: uint64
-             * @description How long it took, in microseconds.
+             * @description Duration in microseconds.
              */
             durationUs: number | null;
-            /** @description What the tool does to the world. */
+            /** @description Effects of the call. */
             effects: components["schemas"]["Effects"];
-            /** @description The hash that ties it to all before it, in hex. */
+            /** @description The hash that links it to all before it, in hex. */
             hash: string;
             /** @description What happened. */
             kind: components["schemas"]["AuditKind"];
             /**
              * Format: int64
-             * @description Its place, from 1 without gaps.
+             * @description Its number, from 1 without gaps.
              */
             seq: number;
-            /** @description How it ended. */
+            /** @description Its status. */
             status: components["schemas"]["AuditStatus"];
             /** @description A short text, already redacted; cut at 2 KiB. */
             summary: string;
-            /** @description Which tool. */
+            /** @description The tool. */
             tool: string;
         };
         /** @description What happened. */
@@ -2324,37 +2324,37 @@ export interface components {
             /** @description Entries, newest first. */
             entries: components["schemas"]["AuditEntry"][];
         };
-        /** @description One thing that is wrong. */
+        /** @description A problem. */
         AuditProblem: {
             /**
              * Format: int64
-             * @description At which entry.
+             * @description The entry.
              */
             seq: number;
-            /** @description What. */
+            /** @description What is wrong. */
             what: string;
         };
         /** @description How it ended. */
         AuditStatus: "" | "ok" | "error";
-        /** @description What verifying found. */
+        /** @description Result of a verification. */
         AuditVerdict: {
             /**
              * Format: uint64
-             * @description How many entries were looked at.
+             * @description Number of checked entries.
              */
             checked: number;
             /**
              * Format: uint64
-             * @description How many more there were.
+             * @description Number of further problems.
              */
             more_problems: number;
-            /** @description Nothing is wrong. */
+            /** @description Whether there are no problems. */
             ok: boolean;
-            /** @description What is wrong, at most a hundred things. */
+            /** @description The problems, at most 100. */
             problems: components["schemas"]["AuditProblem"][];
             /**
              * Format: uint64
-             * @description How many entries at the beginning were removed by retention, as its sealed checkpoint proves.
+             * @description Number of entries that retention removed, as its sealed checkpoint proves.
              */
             removed: number;
         };
@@ -2575,9 +2575,9 @@ export interface components {
             /** @description Whether a turn was running. */
             stopped: boolean;
         };
-        /** @description What a collection holds. */
+        /** @description Kind of collection. */
         CollectionKind: "datastore" | "filestore" | "knowledge" | "vault";
-        /** @description What is known of a collection. */
+        /** @description A collection. */
         CollectionRecord: {
             /**
              * Format: uint64
@@ -2640,7 +2640,7 @@ export interface components {
             /** @description The settings as they would appear in config.toml. */
             config: unknown;
         };
-        /** @description How an account is opened. */
+        /** @description How an account logs in. */
         ConnectionKind: "keys" | "oauth";
         /** @description A list of accounts. */
         ConnectionList: {
@@ -2688,7 +2688,7 @@ export interface components {
             /** @description Always true. */
             removed: boolean;
         };
-        /** @description Whether an account works, as far as is known. */
+        /** @description Last known status of an account. */
         ConnectionStatus: "connected" | "error" | "disconnected";
         /** @description A contact. */
         Contact: {
@@ -2791,7 +2791,6 @@ export interface components {
             /** @description Where it is. */
             uri: string;
         };
-        /** @description What happens to a call. */
         Decision: "allow" | "ask" | "deny";
         /** @description Which session direct messages to an agent go to. */
         DmScope: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
@@ -2840,7 +2839,7 @@ export interface components {
             /** @description One or more per check. */
             findings: components["schemas"]["Finding"][];
         };
-        /** @description What one agent may do. */
+        /** @description Access of one agent. */
         Grant: {
             /** @description The agent. */
             agent: string;
@@ -2894,16 +2893,16 @@ export interface components {
             /** @description The messages. */
             messages: components["schemas"]["Inbound"][];
         };
-        /** @description What was heard and is not done. */
+        /** @description Numbers of unprocessed events. */
         InboxCount: {
             /**
              * Format: uint64
-             * @description How many could not be worked on.
+             * @description Failed.
              */
             failed: number;
             /**
              * Format: uint64
-             * @description How many nobody looked at yet.
+             * @description Not processed yet.
              */
             waiting: number;
         };
@@ -3284,37 +3283,37 @@ export interface components {
             count: number;
             /**
              * Format: uint64
-             * @description How many did not arrive.
+             * @description Failed.
              */
             failed: number;
             /** @description The messages. */
             messages: components["schemas"]["Outbound"][];
             /**
              * Format: uint64
-             * @description Of how many that is not known.
+             * @description May have arrived or not.
              */
             unknown: number;
             /**
              * Format: uint64
-             * @description How many wait.
+             * @description Queued or being sent.
              */
             waiting: number;
         };
-        /** @description What did not arrive, or may not have. */
+        /** @description Numbers of messages that were not delivered. */
         OutboxCount: {
             /**
              * Format: uint64
-             * @description How many did not arrive.
+             * @description Failed.
              */
             failed: number;
             /**
              * Format: uint64
-             * @description Of how many that is not known.
+             * @description May have arrived or not.
              */
             unknown: number;
             /**
              * Format: uint64
-             * @description How many wait.
+             * @description Queued or being sent.
              */
             waiting: number;
         };
@@ -3332,7 +3331,7 @@ export interface components {
             /** @description Always true. */
             resent: boolean;
         };
-        /** @description Where something that is to be said stands. */
+        /** @description State of an outgoing message. */
         OutboxState: "pending" | "sending" | "sent" | "failed" | "unknown" | "dropped";
         /** @description A person who writes to an account. */
         Pair: {
@@ -3699,7 +3698,7 @@ export interface components {
             /** @description Always true. */
             stored: boolean;
         };
-        /** @description Whether the owner knows somebody. */
+        /** @description Whether a sender may message the agents. */
         SenderState: "asking" | "approved" | "rejected";
         /** @description The response after definitions were accepted. */
         ServerAccepted: {
@@ -4367,15 +4366,15 @@ export interface components {
              */
             outputTokens: number;
         };
-        /** @description What is known of a secret in a vault. */
+        /** @description A secret in a vault, without its value. */
         VaultEntry: {
-            /** @description When it was first kept. */
+            /** @description When it was first stored. */
             created: components["schemas"]["Timestamp"];
-            /** @description The hosts it may be sent to; `*.example.com` stands for everything beneath. */
+            /** @description The hosts it may be sent to; `*.example.com` matches subdomains. */
             hosts: string[];
             /** @description Its name. */
             name: string;
-            /** @description When it was last kept. */
+            /** @description When it was last stored. */
             updated: components["schemas"]["Timestamp"];
         };
         /** @description The response after a secret was removed. */

@@ -195,7 +195,7 @@ async fn an_artifact_over_quota_leaves_nothing_behind() {
     let put = async |agent: &str, text: &'static str| {
         let new = NewArtifact {
             agent: agent.parse().unwrap(),
-            quota,
+            quota: room,
             bucket: Bucket::New(AgentId::main()),
             ..new("a.txt", None)
         };
@@ -230,7 +230,7 @@ async fn artifacts_of_agents_and_callers_are_limited() {
         let new = NewArtifact {
             agent: agent.parse().unwrap(),
             caller: caller.to_owned(),
-            quota,
+            quota: room,
             ..new("a.txt", None)
         };
         artifacts
@@ -340,7 +340,7 @@ async fn concurrent_uploads_do_not_exceed_the_quota() {
         .map(|n| {
             let artifacts = artifacts.clone();
             let new = NewArtifact {
-                quota,
+                quota: room,
                 ..new("a", None)
             };
             tokio::spawn(async move {

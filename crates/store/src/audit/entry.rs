@@ -128,6 +128,7 @@ impl AuditEntry {
         ] {
             sanitize(text, MAX_TEXT);
         }
+        // The column is signed; a larger value would come back negative and break the hash.
         self.duration_us = self.duration_us.map(|us| us.min(i64::MAX as u64));
         self
     }

@@ -271,6 +271,7 @@ impl AuditWriter {
             rows.push(stored.values(&hash));
             calls.add(entry, seq);
         }
+        // Many rows per statement: the commit is shared, and statements are what is left of its cost.
         for group in in_groups(rows) {
             tx.run(Statement::many(INSERT, group, "")).await?;
         }

@@ -73,6 +73,7 @@ impl<R> Hashing<R> {
 impl<R: Read> Read for Hashing<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
+        // Hashed while copying, so that what is hashed is what was read.
         self.hash.update(&buffer[..count]);
         self.size += count as u64;
         Ok(count)

@@ -62,6 +62,7 @@ pub struct Staged {
 pub async fn stage(what: Restore) -> Result<Staged, StoreError> {
     let staged = tokio::task::spawn_blocking(move || begin(what)).await;
     let staged = staged.map_err(|_| StoreError::Closed)??;
+    // Before anything else opens it: using the tables of a hostile database can run code of its schema.
     check_foreign(&staged.unpacked.path().join(DATABASE)).await?;
     Ok(staged)
 }

@@ -246,6 +246,7 @@ fn open(
         .and_then(|tree| tree.open_file(&place.below))
         .map_err(|error| read_refusal(location, error))?;
     let meta = object_meta(location, &meta);
+    // On the metadata of the open file: by path it could be replaced in between.
     options.check_preconditions(&meta)?;
     let range = match &options.range {
         Some(range) => range
@@ -456,6 +457,8 @@ impl ObjectStore for Disk {
             mode,
             extensions: options.extensions,
         };
+        // Copy and delete instead of a rename: source and target can be in different trees, each opened by its own
+        // handle.
         self.copy_opts(from, to, copy).await?;
         self.delete_one(from.clone()).await.map(drop)
     }

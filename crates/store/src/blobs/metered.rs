@@ -21,10 +21,11 @@ use super::{BlobStore, Blobs};
 use crate::error::StoreError;
 use crate::quota::{Charged, Ledger, Refused, Reservation, WorkspaceAccount};
 
-/// Locks that paths are spread over. A path's size must not change between looking at it and
-/// replacing it, or the account would drift.
+/// Number of locks that paths share. The size of a blob must not change between reading and replacing it, or the account
+/// would drift.
+// A fixed number instead of a map of paths, which would need cleaning up; a collision only makes one writer wait.
 const LOCKS: usize = 256;
-/// Deletions at once.
+/// Concurrent deletions.
 const DELETIONS: usize = 16;
 
 /// A blob store within quotas. Cheap to clone.
@@ -50,6 +51,7 @@ impl Paths {
 impl Metered {
     pub(crate) fn new(inner: Blobs, ledger: Arc<Ledger>) -> Self {
         let paths = Paths {
+            // Randomly seeded, so that nobody can choose paths that share a lock.
             hasher: RandomState::new(),
             locks: std::iter::repeat_with(Mutex::default).take(LOCKS).collect(),
         };
@@ -60,7 +62,7 @@ impl Metered {
         }
     }
 
-    /// The size of a blob; none where there is none.
+    /// The size of a blob; `None` if it does not exist.
     async fn size(&self, location: &Path) -> Result<Option<u64>> {
         match self.inner.head(location).await {
             Ok(meta) => Ok(Some(meta.size)),
@@ -69,7 +71,7 @@ impl Metered {
         }
     }
 
-    /// Makes room for `new` bytes at `location`, writes them with `write`, and books them.
+    /// Reserves `new` bytes at `location`, writes them with `write`, and counts them.
     ///
     /// In a task of its own: a caller who goes away midway must not leave a file that nobody counted.
     async fn store<T: Send + 'static>(
@@ -78,6 +80,7 @@ impl Metered {
         new: u64,
         write: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
+        // In the caller's task, which knows who pays; the spawned one does not.
         let charged = Charged::new(new).map_err(Refused)?;
         let (blobs, location) = (self.clone(), location.clone());
         let work = async move {
@@ -102,7 +105,7 @@ impl Metered {
         finish(work).await
     }
 
-    /// ArtifactQuota for `bytes` more at a path that holds `old` bytes, or nothing yet.
+    /// Reserves `bytes` more at a path that holds `old` bytes, or nothing yet.
     async fn reserve(
         &self,
         account: &Arc<WorkspaceAccount>,

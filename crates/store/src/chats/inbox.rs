@@ -207,6 +207,8 @@ impl Chats {
         let now = self.clock.now();
         let mut tx = self.sql.begin().await?;
         let last = Statement::new("SELECT COALESCE(MAX(seq), 0) AS seq FROM inbox");
+        // Numbered inside the write transaction: the order of events within a chat must be the order in which they
+        // arrived.
         let mut seq = tx.one(last).await?.map_or(Ok(0), |row| row.int("seq"))?;
         let mut counts = Vec::with_capacity(group.len());
         // Platforms deliver at least once; the unique index on their own event id makes it exactly once.
@@ -281,6 +283,7 @@ impl Chats {
         why: Option<&str>,
     ) -> Result<(), StoreError> {
         let update = Statement::new(
+            // Only once: an event that was finished already keeps its state.
             "UPDATE inbox SET state = $2, why = $3, ended = $4, attempts = attempts + 1 WHERE id = $1 AND state = 'new'",
         )
         .bind(id)

@@ -256,6 +256,7 @@ impl Chats {
         let now = self.clock.now();
         let mut ids = Vec::with_capacity(all.len());
         for one in all {
+            // A turn that is repeated after a crash queues the same parts again; their keys find the first ones.
             let known = Statement::new("SELECT id FROM outbox")
                 .then_with(" WHERE key = ", one.key.as_str());
             if let Some(row) = tx.one(known).await? {
@@ -325,6 +326,8 @@ impl Chats {
     pub async fn finish_attempt(&self, id: &str, end: &SendResult) -> Result<(), StoreError> {
         let now = self.clock.now();
         let update = match end {
+            // Every end requires the state that its attempt began in: a late report of an earlier attempt changes
+            // nothing.
             SendResult::Sent { message } => Statement::new(
                 "UPDATE outbox SET state = 'sent', message = $2, why = NULL, ended = $3 WHERE id = $1 AND state = 'sending'",
             )
@@ -369,6 +372,8 @@ impl Chats {
         // The copy takes over the id and the original gets a new one: platforms that deduplicate by our id then deliver
         // the message only once.
         let first = self.ids.next::<Uuid>().to_string();
+        // The sequence number is unique and goes to the copy, so the original gets a negative one, which is never
+        // assigned otherwise.
         let aside = Statement::new(
             "UPDATE outbox SET id = $2, seq = (SELECT COALESCE(MIN(seq), 0) - 1 FROM outbox WHERE seq < 0) WHERE id = $1",
         )

@@ -105,6 +105,7 @@ impl Chats {
         answer: &[NewOutbound],
     ) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
+        // Both in one transaction: a crash in between would send the reply twice or never.
         self.put(&mut tx, answer).await?;
         let delete = Statement::new("DELETE FROM promise")
             .then_with(" WHERE session_key = ", session_key)

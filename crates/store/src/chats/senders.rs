@@ -136,6 +136,8 @@ impl Chats {
             what: e.to_string(),
         })?;
         let mut tx = self.sql.begin().await?;
+        // Counted inside the write transaction: strangers choose when they write, and must not exceed the limit
+        // together.
         let count = Statement::new("SELECT COUNT(*) AS count FROM sender WHERE state = 'asking'");
         let count = tx.one(count).await?.map_or(Ok(0), |row| row.int("count"))?;
         if count >= MAX_PAIRING_REQUESTS {
@@ -169,6 +171,7 @@ impl Chats {
         owner: bool,
     ) -> Result<bool, StoreError> {
         let update = Statement::new(
+            // The code is removed with the decision, so that it cannot be used a second time.
             "UPDATE sender SET state = $3, owner = $4, code = NULL, decided = $5 WHERE channel = $1 AND id = $2",
         )
         .bind(channel)
@@ -196,6 +199,7 @@ impl Chats {
 
     /// Records a message in a chat.
     pub async fn record_chat(&self, place: &ChatRef, name: Option<&str>) -> Result<(), StoreError> {
+        // COALESCE below: most messages do not carry the name of their chat, and must not erase it.
         let put = Statement::new(
             "INSERT INTO channel_chat (channel, account, chat, kind, name, last) VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (channel, account, chat) DO UPDATE SET kind = excluded.kind,

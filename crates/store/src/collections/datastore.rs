@@ -74,6 +74,7 @@ impl Collections {
             };
             ids.push(key.clone());
             let text = Value::Object(row.data).to_string();
+            // One statement may not update a row twice, and it would be unclear which of the two counts.
             if texts.insert(key.clone(), text).is_some() {
                 return Err(StoreError::invalid(format!(
                     "the id {key:?} is given twice"
@@ -183,6 +184,7 @@ impl Collections {
         let mut tx = self.sql.begin().await?;
         let (mut items, mut bytes) = (0, 0);
         for delete in deletes {
+            // The sizes of what was really deleted: counting first could count rows that are gone by then.
             for row in tx.all(delete.then(" RETURNING size")).await? {
                 items += 1;
                 bytes += row.int("size")?;

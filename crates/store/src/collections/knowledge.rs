@@ -32,7 +32,7 @@ pub struct KnowledgeDocument {
     pub title: String,
     /// Where it comes from.
     pub source: String,
-    /// How many bytes its text has.
+    /// Size of its text in bytes.
     pub size: u64,
     /// When it was first added.
     pub created: Timestamp,
@@ -40,7 +40,7 @@ pub struct KnowledgeDocument {
     pub updated: Timestamp,
 }
 
-/// A passage that a search found.
+/// A search result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
     /// Its document.
@@ -49,11 +49,11 @@ pub struct Passage {
     pub title: String,
     /// Where that comes from.
     pub source: String,
-    /// The how manyeth passage of its document, from 0.
+    /// Its position in the document, from 0.
     pub place: u64,
     /// Its text.
     pub text: String,
-    /// How well it fits: more is better.
+    /// Its relevance; higher is better.
     pub score: f64,
 }
 
@@ -71,7 +71,7 @@ fn document(row: &Row) -> Result<KnowledgeDocument, StoreError> {
 }
 
 impl Collections {
-    /// Adds a document, in place of one of the same id; whether it is new.
+    /// Adds or replaces a document; whether it is new.
     pub async fn put_document(
         &self,
         id: CollectionId,
@@ -89,6 +89,8 @@ impl Collections {
         let size = i64::try_from(new.text.len()).map_err(|_| StoreError::Full)?;
         let mut tx = self.sql.begin().await?;
         let outcome = async {
+            // Deleted and inserted again: the passages of the old text go with the document, and the triggers keep
+            // the index in step.
             let old = Statement::new("DELETE FROM knowledge_document")
                 .then_with(" WHERE collection = ", id.to_string())
                 .then_with(" AND id = ", key.as_str())
@@ -141,7 +143,7 @@ impl Collections {
         Ok((kept, fresh))
     }
 
-    /// The passages that fit a question best, the best first.
+    /// The best matching passages, best first.
     pub async fn search(
         &self,
         id: CollectionId,
@@ -153,6 +155,8 @@ impl Collections {
         };
         let select = Statement::new(
             "SELECT p.document, p.title, p.place, p.body, d.source,
+                    // bm25 is smaller for better matches. As an integer, because rows are read as integers and
+                    // texts; the title counts twice.
                     CAST(ROUND(-1000 * bm25(knowledge_words, 2.0, 1.0)) AS INTEGER) AS score
              FROM knowledge_words
              JOIN knowledge_passage p ON p.number = knowledge_words.rowid

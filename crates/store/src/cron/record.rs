@@ -47,6 +47,7 @@ pub enum RunState {
     Skipped,
 }
 
+// One list for both directions: a name that is written can always be read again.
 macro_rules! words {
     ($name:ident { $($variant:ident = $word:literal),+ }) => {
         impl $name {

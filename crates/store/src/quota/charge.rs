@@ -34,6 +34,7 @@ pub(crate) struct Charged {
 impl Charged {
     /// Charges whoever pays for the running call.
     pub(crate) fn new(bytes: u64) -> Result<Self, StoreError> {
+        // Absent outside of calls: maintenance is charged to nobody.
         let payer = PAYER.try_with(Arc::clone).ok();
         if let Some(payer) = &payer {
             payer.charge(bytes)?;

@@ -121,6 +121,8 @@ impl WorkspaceAccount {
     ) -> Result<RwLockReadGuard<'_, ()>, StoreError> {
         loop {
             let guard = self.changing.read().await;
+            // Checked again under the read lock: counting happens under the write lock, and another caller may have
+            // done it.
             if self.state().counted.is_some() {
                 return Ok(guard);
             }

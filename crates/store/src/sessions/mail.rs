@@ -60,6 +60,7 @@ impl AgentMail {
             .one(waiting)
             .await?
             .map_or(Ok(0), |row| row.int("count"))?;
+        // Both directions together: two agents that answer each other forever are stopped whoever began.
         let pair = Statement::new(
             "SELECT (SELECT COUNT(*) FROM agent_message
                      WHERE sender = $1 AND recipient = $2 AND at > $3)
@@ -92,7 +93,7 @@ impl AgentMail {
         Ok(Ok(()))
     }
 
-    /// What waits for an agent, oldest first.
+    /// Unread messages for an agent, oldest first.
     pub async fn waiting(
         &self,
         agent: &AgentId,
@@ -102,13 +103,14 @@ impl AgentMail {
             "SELECT id, sender, recipient, body, at FROM agent_message WHERE read_at IS NULL",
         )
         .then_with(" AND recipient = ", agent.as_str())
+        // The id breaks ties in the order of creation: messages of one millisecond stay in order.
         .then(" ORDER BY at, id")
         .then_with(" LIMIT ", i64::from(limit));
         let rows = self.sql.all(select).await?;
         rows.iter().map(read).collect()
     }
 
-    /// Notes that messages were read.
+    /// Marks messages as read.
     pub async fn read(&self, ids: &[String], now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.sql.begin().await?;
         for id in ids {
@@ -121,12 +123,12 @@ impl AgentMail {
     }
 }
 
-/// Why a message is not taken.
+/// Why a message was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailboxFull {
-    /// Too many wait for the recipient.
+    /// Too many are queued for the recipient.
     Queue,
-    /// The two wrote each other too often.
+    /// The two exchanged too many.
     Pair,
 }
 

@@ -184,6 +184,7 @@ impl TranscriptEntry {
     }
 }
 
+// One list for both directions: a name that is written can always be read again.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*

@@ -106,6 +106,7 @@ fn migrations(steps: &[MigrationStep]) -> Vec<Migration> {
         .iter()
         .copied()
         .map(|(version, name, text)| {
+            // The text is part of the checksum, comments included: a released step can never be edited.
             let sql = text.into_sql_str();
             Migration::new(
                 version,

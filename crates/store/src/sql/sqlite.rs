@@ -13,6 +13,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::error::{StoreError, io_cause, is_full};
 
+// Few: WAL readers never wait for the writer, and each connection has its own page cache.
 const READERS: u32 = 4;
 const BUSY: Duration = Duration::from_secs(10);
 const WAIT_FOR_CONNECTION: Duration = Duration::from_secs(60);
@@ -31,6 +32,7 @@ fn options(file: &Path) -> SqliteConnectOptions {
 fn pool() -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .acquire_timeout(WAIT_FOR_CONNECTION)
+        // Connections stay open: a new one has to read the whole schema again.
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
@@ -40,7 +42,10 @@ fn pool() -> SqlitePoolOptions {
 pub(super) async fn writer(file: &Path) -> Result<SqlitePool, StoreError> {
     let options = options(file)
         .journal_mode(SqliteJournalMode::Wal)
+        // FULL, because in WAL mode NORMAL does not sync on commit, and what was acknowledged could be lost in a
+        // power cut.
         .synchronous(SqliteSynchronous::Full)
+        // After a burst of writes the WAL is truncated to 64 MiB instead of keeping its largest size.
         .pragma("journal_size_limit", "67108864");
     pool()
         .max_connections(1)
@@ -53,6 +58,7 @@ pub(super) async fn writer(file: &Path) -> Result<SqlitePool, StoreError> {
 pub(super) fn readers(file: &Path) -> SqlitePool {
     pool()
         .max_connections(READERS)
+        // Read-only by pragma, so that a write by mistake fails in tests instead of competing with the writer.
         .connect_lazy_with(options(file).pragma("query_only", "ON"))
 }
 
@@ -68,6 +74,7 @@ pub(crate) async fn snapshot_into(file: &Path, copy: &Path) -> Result<(), StoreE
         .to_str()
         .ok_or_else(|| StoreError::invalid("the path of the snapshot is not UTF-8"))?;
     let mut connection = options(file).connect().await.map_err(refusal)?;
+    // Reads from one snapshot while others write. Copying the file would miss what is still in the WAL.
     let done = sqlx::query("VACUUM INTO $1")
         .bind(target)
         .execute(&mut connection)
@@ -117,6 +124,7 @@ pub(crate) async fn inspect(file: &Path, within: Duration) -> Result<Inspection,
     let late = StopOnDrop(Arc::new(AtomicBool::new(within.is_zero())));
     let stop = late.0.clone();
     let mut handle = connection.lock_handle().await.map_err(refusal)?;
+    // The only way to interrupt SQLite in the middle of a statement.
     handle.set_progress_handler(STEPS, move || !stop.load(Ordering::Relaxed));
     drop(handle);
     let look = sqlx::query_scalar("PRAGMA quick_check(10)").fetch_all(&mut connection);

@@ -58,6 +58,7 @@ impl From<Option<Timestamp>> for Param {
 /// Splits `items` into groups of few different sizes, so that there are few different statements and all stay prepared.
 pub(crate) fn in_groups<T>(items: Vec<T>) -> Vec<Vec<T>> {
     let (mut groups, mut rest) = (Vec::new(), items.into_iter());
+    // Powers of two: any number of rows needs few statements, and at most seven different ones are prepared.
     for size in [64, 32, 16, 8, 4, 2, 1] {
         while rest.len() >= size {
             groups.push(rest.by_ref().take(size).collect());

@@ -52,6 +52,7 @@ impl Tx {
     pub(crate) async fn abandon(mut self) {
         self.ended = match self.connection.execute("ROLLBACK").await {
             Ok(_) => true,
+            // SQLite has rolled back already, for example because the disk is full: the connection is fine.
             Err(error) => error.to_string().contains("no transaction is active"),
         };
     }
@@ -60,6 +61,7 @@ impl Tx {
 impl Drop for Tx {
     fn drop(&mut self) {
         if !self.ended {
+            // Closing rolls back whatever is open; asking SQLite to do it would need an await.
             self.connection.close_on_drop();
         }
     }

@@ -103,6 +103,7 @@ impl VaultKey {
     /// A key for one purpose, which reveals neither this key nor that of another purpose.
     pub(crate) fn subkey(&self, label: &str) -> Zeroizing<[u8; 32]> {
         let mut mac = keyed(&self.0);
+        // Separates these keys from other uses of HMAC with the same key.
         mac.update(b"manyhands subkey v1\0");
         mac.update(label.as_bytes());
         Zeroizing::new(mac.finalize().into_bytes().into())
