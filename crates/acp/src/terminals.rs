@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
     WaitForTerminalExitResponse,
 };
 
-use crate::client::{AgentHost, CommandLine, ExitStatus, Terminal, refused};
+use crate::host::{AgentHost, CommandLine, ExitStatus, Terminal, refused};
 
 /// Maximum number of open terminals.
 const MAX_TERMINALS: usize = 16;

@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::client::AgentEvent;
+use crate::host::AgentEvent;
 
 /// Maximum size of a reply, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;

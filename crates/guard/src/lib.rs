@@ -10,6 +10,7 @@
 //! - [`Redactor`] masks known secrets in output and stored data
 //! - [`Live`] streams a running tool's output within bounds
 //! - [`LoginThrottle`] slows down clients that repeatedly fail to log in
+//! - [`SseParser`] parses server-sent events of bounded size
 //! - [`Lobby`] bounds unauthenticated connections, [`TrustedProxies`] determines their client address
 //! - [`read_private`] and [`create_private`] handle files that hold secrets
 //!
@@ -30,6 +31,7 @@ mod private_file;
 mod redact;
 mod rel_path;
 mod sandbox;
+mod sse;
 mod supervisor;
 mod throttle;
 
@@ -54,6 +56,7 @@ pub use sandbox::{
     PreparedSandbox, Probe, Sandbox, SandboxError, SandboxLimits, SandboxProblem, SelfTest, probe,
     self_test,
 };
+pub use sse::{SseEvent, SseParser, SseTooLong};
 pub use supervisor::{
     Captured, Exit, Finished, Program, RunningProgram, Stdin, SuperviseError, Supervisor,
     keep_watch,

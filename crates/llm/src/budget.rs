@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ModelId;
-use crate::reply::{Cost, Usage};
 use crate::request::BillingContext;
+use crate::usage::{Cost, Spent};
 
 /// Upper bound of a call's cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,15 +21,6 @@ pub struct Estimate {
     /// Maximum output tokens.
     pub output_tokens: u64,
     /// Maximum cost.
-    pub cost: Cost,
-}
-
-/// Actual usage of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spent {
-    /// Tokens used.
-    pub usage: Usage,
-    /// Money spent.
     pub cost: Cost,
 }
 

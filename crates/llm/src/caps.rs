@@ -7,9 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use manyhands_core::{Clock, Timestamp};
 
-use crate::budget::{Budget, Estimate, OverBudget, Reservation, Scope, Spent};
-use crate::reply::Cost;
+use crate::budget::{Budget, Estimate, OverBudget, Reservation, Scope};
 use crate::settings::{ModelLimit, ModelLimits};
+use crate::usage::Cost;
+use crate::usage::Spent;
 
 /// Number of entries from which those untouched for a day are removed.
 const MANY: usize = 4_096;

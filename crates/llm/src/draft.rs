@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::error::Fault;
 use crate::message::{Arguments, Opaque, ReplyBlock, ToolCall};
 use crate::model::ModelId;
-use crate::reply::{Delta, StopReason, Usage};
+use crate::reply::{Delta, StopReason};
+use crate::usage::Usage;
 
 /// Receives the parts of a reply as they arrive.
 pub(crate) type On<'a> = &'a mut (dyn FnMut(Delta) + Send);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ModelId;
-use crate::reply::Attempt;
+use crate::usage::Spent;
 
 /// The kind of failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +150,28 @@ impl fmt::Display for ModelError {
         }
         write!(f, "\n{}", self.kind.hint())
     }
+}
+
+/// One attempt to get a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The model.
+    pub model: ModelId,
+    /// Its duration.
+    pub took: Duration,
+    /// The failure; `None` for the successful attempt.
+    pub failure: Option<Failure>,
+    /// What it used anyway; `None` if it failed before it started.
+    pub spent: Option<Spent>,
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The kind of failure.
+    pub kind: ErrorKind,
+    /// The error message.
+    pub message: String,
 }
 
 /// An error not yet attributed to a model.

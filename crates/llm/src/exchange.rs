@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use manyhands_core::{Clock, Secret};
-use manyhands_guard::{EgressError, FetchLimits, Method, Response};
+use manyhands_guard::{EgressError, FetchLimits, Method, Response, SseParser};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::provider::{HttpEndpoint, Secrets};
-use crate::sse::Parser;
 use crate::status;
 use crate::wire::{Decoder, Prepared};
 
@@ -20,6 +19,9 @@ use crate::wire::{Decoder, Prepared};
 const MAX_REPLY: u64 = 64 * 1024 * 1024;
 /// Maximum size of other responses, such as lists and errors.
 const MAX_OTHER: u64 = 8 * 1024 * 1024;
+
+/// Maximum event size: the largest event is a complete tool call.
+pub(crate) const MAX_EVENT: usize = 16 * 1024 * 1024;
 
 /// Timeouts of an exchange.
 #[derive(Debug, Clone, Copy)]
@@ -189,7 +191,7 @@ async fn read(
     on: On<'_>,
     around: &ExchangeContext<'_>,
 ) -> Result<(), Fault> {
-    let mut parser = Parser::default();
+    let mut parser = SseParser::new(MAX_EVENT);
     let mut by = first;
     let mut limit = around.patience.first;
     loop {
@@ -197,7 +199,7 @@ async fn read(
             Ok(Ok(Some(chunk))) => {
                 // The reply may be complete before the server closes the stream; waiting for the
                 // close would delay every reply.
-                parser.push(&chunk, &mut |event| decoder.event(&event, draft, on))?;
+                decode(&mut parser, &chunk, decoder, draft, on)?;
                 if draft.ended {
                     return Ok(());
                 }
@@ -217,6 +219,24 @@ async fn read(
             _ => Ok(()),
         };
     }
+}
+
+/// Passes the events that `chunk` completes to `decoder`.
+pub(crate) fn decode(
+    parser: &mut SseParser,
+    chunk: &[u8],
+    decoder: &mut dyn Decoder,
+    draft: &mut ReplyDraft,
+    on: On<'_>,
+) -> Result<(), Fault> {
+    let events = parser
+        .push(chunk)
+        .map_err(|_| Fault::garbage("one event is larger than 16 MiB"))?;
+    for event in events {
+        // Lossy: one broken character in a text must not cost the whole reply.
+        decoder.event(&String::from_utf8_lossy(&event.data), draft, on)?;
+    }
+    Ok(())
 }
 
 fn silence(limit: Duration) -> Fault {

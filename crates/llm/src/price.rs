@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::list_prices::LIST;
 use crate::model::ModelId;
-use crate::reply::{Cost, Usage};
 use crate::settings::Price;
+use crate::usage::{Cost, Usage};
 
 /// Dollars in millionths; never negative.
 pub(crate) fn micros(dollars: f64) -> u64 {

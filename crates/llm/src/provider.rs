@@ -5,8 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use manyhands_core::Secret;
 use manyhands_guard::{Egress, GatewayClient, HeaderMap, HeaderName, HeaderValue};
-use url::{Host, Url};
+use url::Host;
 
+use crate::base_url::BaseUrl;
 use crate::error::{ErrorKind, Fault};
 use crate::scripted::Script;
 use crate::settings::{ProviderKind, ProviderSettings, ProviderTimeouts};
@@ -41,7 +42,7 @@ pub(crate) enum Backend {
 pub(crate) struct HttpEndpoint {
     pub(crate) client: GatewayClient,
     pub(crate) wire: &'static dyn Wire,
-    pub(crate) base: Url,
+    pub(crate) base: BaseUrl,
     key: Option<String>,
     headers: Vec<(HeaderName, String)>,
     /// On this machine, so it is free.
@@ -126,25 +127,11 @@ impl HttpEndpoint {
         Ok(Self {
             client,
             wire,
-            base,
+            base: BaseUrl::new(base, wire.version_always()),
             key: settings.api_key.clone(),
             headers,
             local,
         })
-    }
-
-    /// The path of `rest` beneath the base URL. URLs are written with and without the version, so
-    /// `version` is added if it is missing.
-    pub(crate) fn path(&self, version: &str, rest: &str) -> String {
-        let base = self.base.path().trim_end_matches('/');
-        let has = base.rsplit('/').next().is_some_and(is_version);
-        // A custom path is taken as complete, except with Anthropic, whose base URLs end before the version.
-        let complete = has || (!base.is_empty() && !self.wire.version_always());
-        if complete {
-            format!("{base}/{rest}")
-        } else {
-            format!("{base}/{version}/{rest}")
-        }
     }
 
     /// The headers of a request, including secrets, and those secrets, to be masked in errors.
@@ -175,11 +162,6 @@ impl HttpEndpoint {
         }
         Ok((headers, used))
     }
-}
-
-fn is_version(segment: &str) -> bool {
-    let digits = segment.strip_prefix('v').unwrap_or("");
-    digits.starts_with(|c: char| c.is_ascii_digit())
 }
 
 async fn find(secrets: &dyn Secrets, reference: &str) -> Result<Secret, Fault> {

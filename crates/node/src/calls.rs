@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::run::Node;
+use crate::node::Node;
 use crate::seen_calls::SeenCalls;
 use crate::tools::OutputOptions;
 use crate::writer::{ConnectionClosed, Outgoing};

@@ -12,10 +12,11 @@ use url::Url;
 use crate::backoff::Backoff;
 use crate::dial::{Accepted, ConnectError, dial, socket_url};
 use crate::log::NodeLog;
+use crate::node::Node;
 use crate::outbox::{self, Outbox};
+use crate::partial_files::PartialFiles;
 use crate::seen_calls::SeenCalls;
 use crate::serve::{Disconnect, serve};
-use crate::transfer::PartialFiles;
 use crate::{NodeOptions, Toolbox, tls};
 
 /// Timeout of name resolution, connecting and the handshake together.
@@ -36,14 +37,6 @@ pub enum NodeError {
     /// The gateway permanently refuses this node.
     #[error("the gateway refused this node: {0}")]
     Refused(String),
-}
-
-/// State that outlives connections.
-pub(crate) struct Node {
-    pub(crate) toolbox: Toolbox,
-    pub(crate) log: NodeLog,
-    pub(crate) outbox: Outbox,
-    pub(crate) partial_files: PartialFiles,
 }
 
 /// Serves until `stop` fires or the gateway permanently refuses this node.

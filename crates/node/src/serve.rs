@@ -18,7 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::calls::Calls;
 use crate::dial::{Accepted, Socket, close_reason, describe};
-use crate::run::Node;
+use crate::node::Node;
 use crate::seen_calls::SeenCalls;
 use crate::transfer::Transfers;
 use crate::watches::Watches;

@@ -11,7 +11,7 @@ use manyhands_hands::jobs::{Followed, JobError};
 use manyhands_wire::{Payload, ProcessOutputEvent, ProcessWatchEvent};
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::run::Node;
+use crate::node::Node;
 use crate::writer::{ConnectionClosed, Outgoing};
 
 /// Maximum number of open watch requests.

@@ -11,12 +11,14 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::carrier::{Carrier, Head, garbage};
 use crate::error::{RpcError, UpstreamError};
-use crate::greet::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, modern_meta};
 use crate::headers::{self, Mirrored};
 use crate::hooks::{Hooks, ServerRequestHandler};
-use crate::hub::{CallReply, Hub, PendingCall, PendingSlot};
+use crate::hub::{CallReply, Hub, PendingCall};
+use crate::link::ServerLink;
 use crate::listen::ChangeListener;
 use crate::message;
+use crate::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, modern_meta};
+use crate::peer::{Era, Peer};
 use crate::server::Server;
 use crate::speak::Speak;
 
@@ -26,102 +28,6 @@ const CLOSING: Duration = Duration::from_secs(5);
 const MAX_QUESTIONS: usize = 32;
 /// Delay before repeating a request whose result asked only for time.
 const LATER: Duration = Duration::from_millis(200);
-
-/// The protocol era of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Era {
-    /// Up to 2025-11-25: a connection begins with `initialize`.
-    Legacy,
-    /// Since 2026-07-28: each request is self-contained.
-    Modern,
-}
-
-/// A server's description of itself.
-#[derive(Debug, Clone)]
-pub struct Peer {
-    /// Its protocol era.
-    pub era: Era,
-    /// Its protocol version.
-    pub version: String,
-    /// Its name and version, as sent.
-    pub info: Value,
-    /// Its capabilities.
-    pub capabilities: Map<String, Value>,
-    /// Its instructions for use.
-    pub instructions: Option<String>,
-    /// The remaining fields of its description.
-    pub extra: Map<String, Value>,
-}
-
-impl Peer {
-    pub(crate) fn new(era: Era, version: &str, info: Value, mut rest: Map<String, Value>) -> Self {
-        let capabilities = match rest.remove("capabilities") {
-            Some(Value::Object(capabilities)) => capabilities,
-            _ => Map::new(),
-        };
-        let instructions = rest.remove("instructions");
-        Self {
-            era,
-            version: version.to_owned(),
-            info,
-            capabilities,
-            instructions: instructions.and_then(|i| i.as_str().map(str::to_owned)),
-            extra: rest,
-        }
-    }
-
-    /// Whether it declares `capability`, such as `prompts`.
-    pub fn can(&self, capability: &str) -> bool {
-        self.capabilities.contains_key(capability)
-    }
-}
-
-/// A transport with its pending requests.
-pub(crate) struct ServerLink {
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) carrier: Carrier,
-}
-
-impl ServerLink {
-    /// Sends a request that is never cancelled and has no timeout of its own.
-    pub(crate) async fn greet(
-        &self,
-        method: &str,
-        params: &Map<String, Value>,
-        call: Arc<PendingCall>,
-    ) -> CallReply {
-        let mut place = self.hub.place(call)?;
-        place.take_back = false;
-        self.exchange(&mut place, method, params).await
-    }
-
-    /// Sends a request that stays open until it is dropped, which cancels it.
-    pub(crate) async fn follow(
-        &self,
-        method: &str,
-        params: &Map<String, Value>,
-        call: Arc<PendingCall>,
-    ) -> CallReply {
-        let mut place = self.hub.place(call)?;
-        place.take_back = self.carrier.is_line();
-        self.exchange(&mut place, method, params).await
-    }
-
-    async fn exchange(
-        &self,
-        place: &mut PendingSlot,
-        method: &str,
-        params: &Map<String, Value>,
-    ) -> CallReply {
-        let body = message::request(place.id, method, params);
-        let head = Head {
-            method,
-            params,
-            mirrored: &[],
-        };
-        self.carrier.exchange(&self.hub, place, body, &head).await
-    }
-}
 
 /// A connection to a server. Dropping it closes it.
 pub struct ServerConnection {

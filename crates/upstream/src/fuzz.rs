@@ -1,7 +1,8 @@
 //! Entry points for `make fuzz` and the replay of its corpora; not a public API.
 
+use manyhands_guard::{SseEvent, SseParser};
+
 use crate::message;
-use crate::sse::{SseEvent, SseParser};
 
 /// Parses bytes as one JSON-RPC message or batch.
 pub fn json_rpc(bytes: &[u8]) -> usize {

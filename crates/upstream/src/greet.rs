@@ -3,18 +3,20 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 
 use crate::carrier::{self, Carrier, LegacySse, Post, StderrTail, Streamable, garbage};
-use crate::connection::{Era, Peer, ServerLink};
 use crate::error::{RpcError, UpstreamError};
 use crate::hooks::ServerRequestHandler;
 use crate::hub::{Hub, PendingCall};
+use crate::link::ServerLink;
 use crate::message;
+use crate::meta::{client_info, modern_meta};
 use crate::news::ServerNotification;
+use crate::peer::{Era, Peer};
 use crate::server::{Dialect, Server, Transport, UpstreamDeps};
 
 /// The supported version of the modern era.
@@ -329,26 +331,3 @@ fn is_legacy(why: &UpstreamError) -> bool {
         _ => false,
     }
 }
-
-/// Our name and version.
-pub(crate) fn client_info() -> Value {
-    json!({ "name": "manyhands", "version": env!("CARGO_PKG_VERSION") })
-}
-
-/// Metadata of each modern request.
-pub(crate) fn modern_meta(version: &str, capabilities: Map<String, Value>) -> Map<String, Value> {
-    let mut meta = Map::new();
-    for (key, value) in [
-        (PROTOCOL_VERSION, version.into()),
-        (CLIENT_INFO, client_info()),
-        (CLIENT_CAPABILITIES, capabilities.into()),
-    ] {
-        meta.insert(key.to_owned(), value);
-    }
-    meta
-}
-
-pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-pub(crate) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-pub(crate) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";

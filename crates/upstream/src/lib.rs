@@ -24,23 +24,26 @@ mod headers;
 mod hooks;
 mod hub;
 mod lines;
+mod link;
 mod listen;
 mod message;
+mod meta;
 mod news;
 mod outcome;
+mod peer;
 mod pin;
 mod server;
 mod speak;
-mod sse;
 mod suspicious;
 mod upstream;
 
-pub use connection::{Era, Peer, ServerConnection};
+pub use connection::ServerConnection;
 pub use error::{RpcError, UpstreamError};
 pub use headers::{decoded, expected};
 pub use hooks::{Hooks, ServerRequestHandler, all_capabilities};
 pub use news::ServerNotification;
 pub use outcome::outcome;
+pub use peer::{Era, Peer};
 pub use pin::{REQUEST, difference, fingerprint};
 pub use server::{
     Bounds, Credentials, Dialect, NoCredentials, Server, Timeouts, Transport, UpstreamDeps,

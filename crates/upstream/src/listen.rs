@@ -9,10 +9,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{Peer, ServerLink};
 use crate::error::{RpcError, UpstreamError};
-use crate::greet::modern_meta;
 use crate::hub::{CallReply, PendingCall};
+use crate::link::ServerLink;
+use crate::meta::modern_meta;
+use crate::peer::Peer;
 
 /// Maximum subscribed resources.
 const MAX_FOLLOWED: usize = 1_000;

@@ -17,12 +17,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::carrier::StderrTail;
-use crate::connection::{Peer, ServerConnection};
+use crate::connection::ServerConnection;
 use crate::error::UpstreamError;
 use crate::greet::{Greeter, KnownProtocol};
 use crate::hooks::{Hooks, Nobody, ServerRequestHandler};
 use crate::hub::CallReply;
 use crate::news::ServerNotification;
+use crate::peer::Peer;
 use crate::server::{Bounds, Server, UpstreamDeps};
 use crate::speak::Speak;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 use manyhands_core::{ManualClock, Timestamp};
 
 use super::*;
-use crate::reply::Usage;
 use crate::request::BillingContext;
+use crate::usage::Usage;
 
 fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp(1_700_000_000_000)))

@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::Last;
 use crate::error::{ErrorKind, Fault};
 use crate::message::Message;
-use crate::reply::{StopReason, Usage};
+use crate::reply::StopReason;
 use crate::request::ModelRequest;
+use crate::usage::Usage;
 
 /// Maximum file size.
 const MAX: u64 = 4 * 1024 * 1024;

@@ -31,8 +31,8 @@ use self::file::{ScriptFile, ScriptedTurn};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::message::{Block, Message};
-use crate::reply::Usage;
 use crate::request::ModelRequest;
+use crate::usage::Usage;
 
 /// Number of conversations tracked.
 const MANY: usize = 1_024;

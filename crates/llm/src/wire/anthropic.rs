@@ -8,10 +8,10 @@ use super::{
     Decoder, Prepared, Wire, WireRequest, anthropic_reply, fitting, instruction, sample, schema,
     system,
 };
+use crate::base_url::BaseUrl;
 use crate::error::Fault;
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::{Sampling, Thinking, ToolChoice};
 
 const VERSION: &str = "v1";
@@ -40,10 +40,10 @@ impl Wire for Anthropic {
         ("x-api-key", key.to_owned())
     }
 
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
+    fn prepare(&self, ask: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault> {
         let mut notes = Vec::new();
         Ok(Prepared {
-            path: line.path(VERSION, "messages"),
+            path: base.path(VERSION, "messages"),
             body: body(ask, &mut notes),
             notes,
         })
@@ -53,11 +53,11 @@ impl Wire for Anthropic {
         Box::new(anthropic_reply::AnthropicReader::default())
     }
 
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
-        vec![format!("{}?limit=1000", line.path(VERSION, "models"))]
+    fn lists(&self, base: &BaseUrl) -> Vec<String> {
+        vec![format!("{}?limit=1000", base.path(VERSION, "models"))]
     }
 
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>> {
         super::gpt::read_list(list)
     }
 }

@@ -6,7 +6,6 @@ use super::{Decoder, json as read, number};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::reply::StopReason;
-use crate::sse::SseEvent;
 use crate::status;
 
 #[derive(Default)]
@@ -15,8 +14,8 @@ pub(super) struct AnthropicReader {
 }
 
 impl Decoder for AnthropicReader {
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
-        let value = read(event)?;
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
+        let value = read(data)?;
         let key = number(&value["index"]);
         match value["type"].as_str().unwrap_or("") {
             "message_start" => {

@@ -8,10 +8,10 @@ use super::gpt::{self, Gpt};
 use super::{
     Decoder, Prepared, Wire, WireRequest, chat_reply, fitting, sample, schema, whole_system,
 };
+use crate::base_url::BaseUrl;
 use crate::error::Fault;
 use crate::message::{Block, Message, ReplyBlock, ToolResult};
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::ToolChoice;
 
 const VERSION: &str = "v1";
@@ -33,11 +33,11 @@ impl Wire for ChatCompletions {
         ("authorization", format!("Bearer {key}"))
     }
 
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
+    fn prepare(&self, ask: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault> {
         let mut notes = Vec::new();
-        let body = body(ask, is_openai(&line.base), &mut notes);
+        let body = body(ask, is_openai(base.url()), &mut notes);
         Ok(Prepared {
-            path: line.path(VERSION, "chat/completions"),
+            path: base.path(VERSION, "chat/completions"),
             body,
             notes,
         })
@@ -47,11 +47,11 @@ impl Wire for ChatCompletions {
         Box::new(chat_reply::ChatReader::new(ids.clone()))
     }
 
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
-        vec![line.path(VERSION, "models"), "/api/tags".into()]
+    fn lists(&self, base: &BaseUrl) -> Vec<String> {
+        vec![base.path(VERSION, "models"), "/api/tags".into()]
     }
 
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>> {
         gpt::read_list(list)
     }
 }

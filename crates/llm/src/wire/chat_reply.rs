@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::{Decoder, fresh, json as read, number};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
-use crate::reply::{StopReason, Usage};
-use crate::sse::SseEvent;
+use crate::reply::StopReason;
 use crate::status;
+use crate::usage::Usage;
 
 const TEXT: u64 = 0;
 const THOUGHT: u64 = 1;
@@ -23,13 +23,13 @@ pub(super) struct ChatReader {
 }
 
 impl Decoder for ChatReader {
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
-        if event.data.trim() == "[DONE]" {
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
+        if data.trim() == "[DONE]" {
             // A [DONE] without any choice before it is not a reply.
             draft.ended = draft.begun;
             return Ok(());
         }
-        let value = read(event)?;
+        let value = read(data)?;
         if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
             return Err(status::of_event(error));
         }

@@ -7,10 +7,10 @@ use super::{
     Decoder, Prepared, Wire, WireRequest, fitting, gemini_reply, instruction, sample, schema,
     whole_system,
 };
+use crate::base_url::BaseUrl;
 use crate::error::{ErrorKind, Fault};
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::{Thinking, ToolChoice};
 
 const VERSION: &str = "v1beta";
@@ -34,7 +34,7 @@ impl Wire for Gemini {
         ("x-goog-api-key", key.to_owned())
     }
 
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
+    fn prepare(&self, ask: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault> {
         let model = ask.model.model.trim_start_matches("models/");
         let legal = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
         // The name becomes part of the path: it must not lead to another method.
@@ -45,7 +45,7 @@ impl Wire for Gemini {
         let path = format!("models/{model}:streamGenerateContent?alt=sse");
         let mut notes = Vec::new();
         Ok(Prepared {
-            path: line.path(VERSION, &path),
+            path: base.path(VERSION, &path),
             body: body(ask, &mut notes),
             notes,
         })
@@ -55,17 +55,17 @@ impl Wire for Gemini {
         Box::new(gemini_reply::GeminiReader::new(ids.clone()))
     }
 
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
-        vec![line.path(VERSION, "models?pageSize=1000")]
+    fn lists(&self, base: &BaseUrl) -> Vec<String> {
+        vec![base.path(VERSION, "models?pageSize=1000")]
     }
 
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>> {
         let read = |entry: &Value| {
             let name = entry["name"].as_str()?;
             let talks = |method: &Value| method == "generateContent";
             let methods = entry["supportedGenerationMethods"].as_array();
             let listed = methods.is_none_or(|methods| methods.iter().any(talks));
-            listed.then(|| Offered {
+            listed.then(|| OfferedModel {
                 model: name.trim_start_matches("models/").to_owned(),
                 title: entry["displayName"].as_str().map(str::to_owned),
                 context_tokens: entry["inputTokenLimit"].as_u64(),

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::{Decoder, fresh, json as read, number};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
-use crate::reply::{StopReason, Usage};
-use crate::sse::SseEvent;
+use crate::reply::StopReason;
 use crate::status;
+use crate::usage::Usage;
 
 pub(super) struct GeminiReader {
     ids: Ids,
@@ -19,8 +19,8 @@ pub(super) struct GeminiReader {
 }
 
 impl Decoder for GeminiReader {
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
-        let value = read(event)?;
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
+        let value = read(data)?;
         if let Some(error) = value.get("error") {
             return Err(status::of_event(error));
         }

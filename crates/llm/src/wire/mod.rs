@@ -16,15 +16,14 @@ use manyhands_core::Ids;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::base_url::BaseUrl;
 use crate::draft::{On, ReplyDraft};
 use crate::error::Fault;
 use crate::message::Message;
 use crate::model::ModelId;
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::{ModelRequest, Sampling, SystemPart};
 use crate::settings::ProviderKind;
-use crate::sse::SseEvent;
 
 /// A wire format.
 pub(crate) trait Wire: Send + Sync {
@@ -39,19 +38,19 @@ pub(crate) trait Wire: Send + Sync {
     /// The header with the API key.
     fn key_header(&self, key: &str) -> (&'static str, String);
     /// Encodes a request.
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault>;
+    fn prepare(&self, ask: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault>;
     /// A decoder for one reply.
     fn decoder(&self, ids: &Ids) -> Box<dyn Decoder>;
     /// Paths of the model list, tried in order.
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String>;
+    fn lists(&self, base: &BaseUrl) -> Vec<String>;
     /// Parses a model list; `None` if it is not one.
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>>;
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>>;
 }
 
 /// Decodes a reply.
 pub(crate) trait Decoder: Send {
-    /// Processes one event.
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault>;
+    /// Processes the data of one event.
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault>;
     /// Called at the end of the stream. Formats without an end marker decide here whether the reply is
     /// complete.
     fn end(&mut self, draft: &mut ReplyDraft);
@@ -150,9 +149,9 @@ fn fresh(ids: &Ids) -> String {
     format!("call_{}", id.simple())
 }
 
-/// Parses the event's data as JSON.
-fn json(event: &SseEvent) -> Result<Value, Fault> {
-    serde_json::from_str(&event.data).map_err(Fault::garbage)
+/// Parses an event's data.
+fn json(data: &str) -> Result<Value, Fault> {
+    serde_json::from_str(data).map_err(Fault::garbage)
 }
 
 /// A number, or 0 if absent.

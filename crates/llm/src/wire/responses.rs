@@ -7,10 +7,10 @@ use super::gpt::{self, Gpt};
 use super::{
     Decoder, Prepared, Wire, WireRequest, fitting, responses_reply, sample, schema, whole_system,
 };
+use crate::base_url::BaseUrl;
 use crate::error::Fault;
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::ToolChoice;
 
 const VERSION: &str = "v1";
@@ -32,11 +32,11 @@ impl Wire for Responses {
         ("authorization", format!("Bearer {key}"))
     }
 
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
+    fn prepare(&self, ask: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault> {
         let mut notes = Vec::new();
         let body = body(ask, &mut notes);
         Ok(Prepared {
-            path: line.path(VERSION, "responses"),
+            path: base.path(VERSION, "responses"),
             body,
             notes,
         })
@@ -46,11 +46,11 @@ impl Wire for Responses {
         Box::new(responses_reply::ResponsesReader::new(ids.clone()))
     }
 
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
-        vec![line.path(VERSION, "models")]
+    fn lists(&self, base: &BaseUrl) -> Vec<String> {
+        vec![base.path(VERSION, "models")]
     }
 
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>> {
         gpt::read_list(list)
     }
 }

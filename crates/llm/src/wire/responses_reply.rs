@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::{Decoder, fresh, json as read, number};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
-use crate::reply::{StopReason, Usage};
-use crate::sse::SseEvent;
+use crate::reply::StopReason;
 use crate::status;
+use crate::usage::Usage;
 
 pub(super) struct ResponsesReader {
     ids: Ids,
@@ -17,11 +17,11 @@ pub(super) struct ResponsesReader {
 }
 
 impl Decoder for ResponsesReader {
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
-        if event.data.trim() == "[DONE]" {
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
+        if data.trim() == "[DONE]" {
             return Ok(());
         }
-        let value = read(event)?;
+        let value = read(data)?;
         let key = number(&value["output_index"]);
         let delta = value["delta"].as_str().unwrap_or("");
         match value["type"].as_str().unwrap_or("") {

@@ -1,6 +1,6 @@
 //! Which models there are, and whether one answers.
 
-use manyhands_llm::{ErrorKind, Offered};
+use manyhands_llm::{ErrorKind, OfferedModel};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -61,14 +61,14 @@ async fn every_server_is_asked_for_its_list_in_its_own_way() {
             .offered
             .clone()
     };
-    let named = |model: &str| Offered {
+    let named = |model: &str| OfferedModel {
         model: model.into(),
         title: None,
         context_tokens: None,
     };
     assert_eq!(
         offered("claude").unwrap(),
-        [Offered {
+        [OfferedModel {
             model: "claude-opus-5-5".into(),
             title: Some("Claude Opus 5.5".into()),
             context_tokens: Some(1000)
@@ -77,7 +77,7 @@ async fn every_server_is_asked_for_its_list_in_its_own_way() {
     assert_eq!(offered("openai").unwrap(), [named("gpt-5.5")]);
     assert_eq!(
         offered("google").unwrap(),
-        [Offered {
+        [OfferedModel {
             model: "gemini-3.5-flash".into(),
             title: Some("Flash".into()),
             context_tokens: Some(9)

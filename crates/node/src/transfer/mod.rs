@@ -1,9 +1,8 @@
 //! The node's side of transfers: files it sends and receives.
 //!
 //! Each transfer runs in its own task with blocking I/O on blocking threads. Partially received files outlive the connection;
-//! see [`partial_files`].
+//! see [`crate::partial_files`].
 
-mod partial_files;
 mod receive;
 mod send;
 
@@ -23,10 +22,9 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::run::Node;
+use crate::node::Node;
 use crate::writer::{ConnectionClosed, Outgoing};
 
-pub(crate) use partial_files::PartialFiles;
 use receive::Receiving;
 use send::Sending;
 

@@ -16,7 +16,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{IDLE, PartialFiles, TransferDeps, gave_up, on_disk, request_id};
+use super::{IDLE, TransferDeps, gave_up, on_disk, request_id};
+use crate::partial_files::PartialFiles;
 use crate::writer::Outgoing;
 
 /// Maximum number of chunks queued for the disk, whatever their size.

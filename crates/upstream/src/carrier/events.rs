@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use manyhands_guard::{Body, HeaderMap, HeaderValue, Method};
+use manyhands_guard::{Body, HeaderMap, HeaderValue, Method, SseEvent, SseParser};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use url::Url;
@@ -13,7 +13,6 @@ use url::Url;
 use super::post::{Post, failed, http, is_stream};
 use crate::error::UpstreamError;
 use crate::hub::Hub;
-use crate::sse::{SseEvent, SseParser};
 
 /// An open event stream, closed when its hub ends.
 pub(crate) struct LegacySse(Arc<EventsChannel>);

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use manyhands_guard::{HeaderMap, HeaderValue, Method, Response};
+use manyhands_guard::{HeaderMap, HeaderValue, Method, Response, SseParser};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -14,7 +14,6 @@ use super::{Head, garbage};
 use crate::error::UpstreamError;
 use crate::hub::{CallReply, Hub, PendingSlot};
 use crate::message::{self, ServerMessage};
-use crate::sse::SseParser;
 
 /// Attempts to resume a broken stream without receiving anything.
 const MAX_RESUMES: usize = 5;

@@ -9,28 +9,18 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{ErrorKind, Fault, ModelError};
 use crate::exchange::{self, ExchangeContext, Patience};
 use crate::message::Message;
-use crate::model::ModelId;
+use crate::model::{ModelId, OfferedModel};
 use crate::models::Models;
 use crate::provider::{Backend, HttpEndpoint, Provider};
-use crate::reply::{Cost, Reply, Usage};
+use crate::reply::Reply;
 use crate::request::ModelRequest;
 use crate::settings::{Price, ProviderKind};
+use crate::usage::{Cost, Usage};
 
 /// Timeout of a listing.
 const LIST: Duration = Duration::from_secs(10);
 /// Enough for a model that thinks before it answers.
 const TEST_TOKENS: u32 = 256;
-
-/// A model offered by a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered {
-    /// Its name at the server.
-    pub model: String,
-    /// Its display name.
-    pub title: Option<String>,
-    /// Its context window in tokens.
-    pub context_tokens: Option<u64>,
-}
 
 /// A provider and its models.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +34,7 @@ pub struct ProviderModels {
     /// Its models in the settings: default and fallbacks.
     pub configured: Vec<ModelId>,
     /// The models its server offers, or why the listing failed.
-    pub offered: Result<Vec<Offered>, ModelError>,
+    pub offered: Result<Vec<OfferedModel>, ModelError>,
     /// Whether it replays a file.
     pub scripted: bool,
 }
@@ -105,7 +95,7 @@ impl Models {
             provider: provider.name.clone(),
             kind: provider.kind,
             base_url: match &provider.way {
-                Backend::Http(line) => line.base.to_string(),
+                Backend::Http(line) => line.base.url().to_string(),
                 Backend::Script(_) | Backend::Broken(_) => String::new(),
             },
             configured,
@@ -118,7 +108,7 @@ impl Models {
         &self,
         line: &HttpEndpoint,
         cancel: &CancellationToken,
-    ) -> Result<Vec<Offered>, Fault> {
+    ) -> Result<Vec<OfferedModel>, Fault> {
         let patience = Patience {
             first: LIST,
             between: LIST,
@@ -132,7 +122,7 @@ impl Models {
         };
         let mut first = None;
         // Ollama also has a path of its own.
-        for path in line.wire.lists(line) {
+        for path in line.wire.lists(&line.base) {
             let read = match exchange::get(line, &path, &around).await {
                 Ok(list) => line
                     .wire
@@ -193,8 +183,8 @@ impl Models {
     }
 }
 
-fn named(model: &str) -> Offered {
-    Offered {
+fn named(model: &str) -> OfferedModel {
+    OfferedModel {
         model: model.to_owned(),
         title: None,
         context_tokens: None,

@@ -1,26 +1,27 @@
 //! Server-sent events, parsed from chunks of any size.
 //!
 //! Not `sse-stream`: it buffers lines without a limit and fails on fields and lines that the
-//! specification says to ignore.
+//! specification says to ignore, which some model providers send.
 
 use std::time::Duration;
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct SseEvent {
+pub struct SseEvent {
     /// Its name; empty if it has none.
-    pub(crate) name: String,
-    /// Its data, with lines joined by line breaks.
-    pub(crate) data: Vec<u8>,
+    pub name: String,
+    /// Its data, with lines joined by line breaks. Bytes, because JSON is parsed without a copy.
+    pub data: Vec<u8>,
 }
 
 /// An event exceeds the limit.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooLong;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event is too large")]
+pub struct SseTooLong;
 
 /// Incremental parser: accepts bytes and returns completed events.
 #[derive(Debug)]
-pub(crate) struct SseParser {
+pub struct SseParser {
     /// Maximum event size.
     limit: usize,
     /// The line being received.
@@ -38,7 +39,8 @@ pub(crate) struct SseParser {
 }
 
 impl SseParser {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// A parser of events of at most `limit` bytes.
+    pub fn new(limit: usize) -> Self {
         Self {
             limit,
             line: Vec::new(),
@@ -52,38 +54,38 @@ impl SseParser {
     }
 
     /// The last event id.
-    pub(crate) fn last_id(&self) -> Option<&str> {
+    pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
     /// Reconnection delay requested by the server.
-    pub(crate) fn retry(&self) -> Option<Duration> {
+    pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
     /// Parses `bytes` and returns the events they complete.
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
-        let mut whole = Vec::new();
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, SseTooLong> {
+        let mut completed = Vec::new();
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
                 continue;
             }
             let end = memchr::memchr2(b'\n', b'\r', bytes);
-            let taken = end.unwrap_or(bytes.len());
+            let length = end.unwrap_or(bytes.len());
             // A line contains its field name in addition to the data.
-            if self.line.len() + self.event.data.len() + taken > self.limit.saturating_add(64) {
-                return Err(TooLong);
+            if self.line.len() + self.event.data.len() + length > self.limit.saturating_add(64) {
+                return Err(SseTooLong);
             }
-            self.line.extend_from_slice(&bytes[..taken]);
+            self.line.extend_from_slice(&bytes[..length]);
             let Some(end) = end else {
                 break;
             };
             self.after_return = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
-            whole.extend(self.line_done());
+            completed.extend(self.line_done());
         }
-        Ok(whole)
+        Ok(completed)
     }
 
     /// Processes a complete line; an empty one ends the event.
@@ -133,11 +135,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(pieces: &[&[u8]]) -> Vec<(String, String)> {
+    fn read(chunks: &[&[u8]]) -> Vec<(String, String)> {
         let mut events = SseParser::new(1_000);
         let mut all = Vec::new();
-        for piece in pieces {
-            for event in events.push(piece).unwrap() {
+        for chunk in chunks {
+            for event in events.push(chunk).unwrap() {
                 all.push((
                     event.name,
                     String::from_utf8_lossy(&event.data).into_owned(),
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_read_as_the_standard_says() {
+    fn events_are_parsed_as_the_standard_says() {
         check("data: a\n\n", &[("", "a")]);
         check("event: x\ndata: a\ndata: b\n\n", &[("x", "a\nb")]);
         check("data:a\r\n\r\ndata:  b\r\r", &[("", "a"), ("", " b")]);
@@ -167,10 +169,11 @@ mod tests {
         check("\u{feff}data: a\n\n", &[("", "a")]);
         check("id: 1\nretry: 2\nevent: only\n\ndata: a\n\n", &[("", "a")]);
         check("data: the line never ends", &[]);
+        check("data: \u{1f980}\n\n", &[("", "\u{1f980}")]);
     }
 
     #[test]
-    fn where_to_go_on_and_when_is_remembered() {
+    fn the_last_id_and_the_retry_delay_are_recorded() {
         let mut events = SseParser::new(1_000);
         events
             .push(b"id: 7\nretry: 250\ndata:\n\nretry: soon\n")
@@ -180,10 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_end_is_refused() {
+    fn an_endless_event_is_refused() {
         let mut events = SseParser::new(1_000);
         assert_eq!(events.push(&[b'x'; 1_000]), Ok(vec![]));
-        assert_eq!(events.push(&[b'x'; 1_000]), Err(TooLong));
+        assert_eq!(events.push(&[b'x'; 1_000]), Err(SseTooLong));
         let mut lines = SseParser::new(1_000);
         let refused = (0..1_000).any(|_| lines.push(b"data: abcdef\n").is_err());
         assert!(refused, "many lines are one event");
@@ -191,18 +194,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn where_the_pieces_end_does_not_matter(
-            text in "((data: ?[a-z{}:]{0,6}|event: [a-z]{1,3}|: c|)(\n|\r\n|\r){1,2}){0,6}",
-            cut in 0_usize..64,
+        fn where_the_chunks_end_does_not_matter(
+            text in "(data: ?[a-zé{}:]{0,6}|event: [a-z]{1,3}|: c|)(\n|\r\n|\r){1,2}|((data: [a-z]{0,4}\n){1,3}\n){0,4}",
+            cuts in proptest::collection::vec(0_usize..64, 0..8),
         ) {
             let bytes = text.as_bytes();
-            let (a, b) = bytes.split_at(cut.min(bytes.len()));
-            prop_assert_eq!(read(&[a, b]), read(&[bytes]));
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.sort_unstable();
+            let mut chunks = Vec::new();
+            let mut from = 0;
+            for cut in cuts {
+                chunks.push(&bytes[from..cut]);
+                from = cut;
+            }
+            chunks.push(&bytes[from..]);
+            prop_assert_eq!(read(&chunks), read(&[bytes]));
         }
 
         #[test]
-        fn nothing_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            read(&[&bytes]);
+        fn no_input_makes_it_panic(chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..8)) {
+            let chunks: Vec<&[u8]> = chunks.iter().map(Vec::as_slice).collect();
+            read(&chunks);
         }
     }
 }

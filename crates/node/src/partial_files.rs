@@ -31,7 +31,7 @@ impl PartialFiles {
 
     /// Records a partial file. Without a record it is not removed automatically, which is no reason to refuse the
     /// transfer.
-    pub(super) fn add(&self, part: &Path) {
+    pub(crate) fn add(&self, part: &Path) {
         let Some(folder) = &self.folder else { return };
         let made = fs::DirBuilder::new()
             .recursive(true)
@@ -43,7 +43,7 @@ impl PartialFiles {
         }
     }
 
-    pub(super) fn remove(&self, part: &Path) {
+    pub(crate) fn remove(&self, part: &Path) {
         if let Some(folder) = &self.folder {
             let _ = fs::remove_file(name(folder, part));
         }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Estimate, Reservation, Spent};
+use crate::budget::{Estimate, Reservation};
 use crate::draft::{Finished, On, ReplyDraft};
-use crate::error::{ErrorKind, Fault};
+use crate::error::{Attempt, ErrorKind, Failure, Fault, ModelError};
 use crate::estimate::input_tokens;
 use crate::exchange::{self, ExchangeContext, Patience};
 use crate::history::tidy;
@@ -19,9 +19,11 @@ use crate::model::ModelId;
 use crate::models::Models;
 use crate::price;
 use crate::provider::{Backend, Provider};
-use crate::reply::{Attempt, Cost, Delta, Failure, Reply, Usage};
+use crate::reply::{Delta, Reply};
 use crate::request::ModelRequest;
 use crate::settings::ProviderKind;
+use crate::usage::Spent;
+use crate::usage::{Cost, Usage};
 use crate::wire::WireRequest;
 
 /// Minimum time that must be left for a retry instead of a failover.
@@ -84,18 +86,101 @@ fn made(
     }
 }
 
+impl Models {
+    /// Requests a reply, passes its parts to `on` as they arrive, and returns it when complete.
+    pub async fn reply(
+        &self,
+        request: &ModelRequest,
+        on: &mut (dyn FnMut(Delta) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Reply, ModelError> {
+        self.reply_with(request, on, cancel, self.retry.retries)
+            .await
+    }
+
+    /// One attempt with one model.
+    pub(crate) async fn once(
+        &self,
+        request: &ModelRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Reply, ModelError> {
+        self.reply_with(request, &mut |_| {}, cancel, 0).await
+    }
+
+    async fn reply_with(
+        &self,
+        request: &ModelRequest,
+        on: On<'_>,
+        cancel: &CancellationToken,
+        retries: u32,
+    ) -> Result<Reply, ModelError> {
+        // The first model's error is reported even if later ones fail differently: it is the one
+        // the user chose.
+        let candidates = self.candidates(request)?;
+        let mut run = FailoverRun::new(self, request, on, cancel, retries);
+        let mut first: Option<ModelError> = None;
+        for (at, model) in candidates.iter().enumerate() {
+            let stands_by = at + 1 < candidates.len();
+            let fault = match run.model(model, stands_by).await {
+                Ok(reply) => return Ok(reply),
+                Err(fault) => fault,
+            };
+            // The first model's overflow is final (its window is what the owner chose), but a smaller fallback
+            // that overflows must not hide the models after it.
+            let later = at > 0 && fault.kind == ErrorKind::ContextOverflow;
+            let goes_on = fault.kind.fails_over() || later;
+            let final_word = !goes_on && first.is_some();
+            let error = ModelError::new(model, fault);
+            tracing::warn!(event = "model_failed", model = %model, kind = ?error.kind, error = error.message, failover = stands_by && goes_on, "model request failed");
+            if final_word {
+                first = Some(error);
+                break;
+            }
+            first.get_or_insert(error);
+            if !goes_on {
+                break;
+            }
+        }
+        let mut error = first.expect("at least one candidate failed");
+        error.attempts = run.attempts;
+        Err(error)
+    }
+
+    /// The models to try, in order.
+    fn candidates(&self, request: &ModelRequest) -> Result<Vec<ModelId>, ModelError> {
+        let Some(model) = request.model.as_ref().or(self.default_model()) else {
+            let nobody = ModelId {
+                provider: "models".to_owned(),
+                model: "default".to_owned(),
+            };
+            let fault = Fault::new(ErrorKind::NotConfigured, "no model is configured");
+            return Err(ModelError::new(&nobody, fault));
+        };
+        let mut candidates = vec![model.clone()];
+        let fallbacks = request.fallbacks.as_ref().unwrap_or(&self.fallbacks);
+        for fallback in fallbacks {
+            // The chosen model may also be a fallback; trying it twice in a row would only double
+            // the wait.
+            if !candidates.contains(fallback) {
+                candidates.push(fallback.clone());
+            }
+        }
+        Ok(candidates)
+    }
+}
+
 /// A request in progress, from model to model.
-pub(crate) struct FailoverRun<'a> {
+struct FailoverRun<'a> {
     models: &'a Models,
     request: &'a ModelRequest,
     listener: DeltaListener<'a>,
     cancel: &'a CancellationToken,
     retries: u32,
-    pub(crate) attempts: Vec<Attempt>,
+    attempts: Vec<Attempt>,
 }
 
 impl<'a> FailoverRun<'a> {
-    pub(crate) fn new(
+    fn new(
         models: &'a Models,
         request: &'a ModelRequest,
         on: On<'a>,
@@ -116,7 +201,7 @@ impl<'a> FailoverRun<'a> {
     }
 
     /// Tries one model, with retries.
-    pub(crate) async fn model(&mut self, model: &ModelId, stands_by: bool) -> Result<Reply, Fault> {
+    async fn model(&mut self, model: &ModelId, stands_by: bool) -> Result<Reply, Fault> {
         let Some(provider) = self.models.provider(model) else {
             let why = format!(
                 "unknown provider {:?}: it is not in models.providers",
@@ -311,7 +396,7 @@ impl<'a> FailoverRun<'a> {
             model,
             max_output,
         };
-        let mut prepared = match line.wire.prepare(&ask, line) {
+        let mut prepared = match line.wire.prepare(&ask, &line.base) {
             Ok(prepared) => prepared,
             Err(fault) => return (Err(fault), Vec::new()),
         };

@@ -1,0 +1,56 @@
+//! A transport together with the requests that are pending on it.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::carrier::{Carrier, Head};
+use crate::hub::{CallReply, Hub, PendingCall, PendingSlot};
+use crate::message;
+
+/// A transport with its pending requests.
+pub(crate) struct ServerLink {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) carrier: Carrier,
+}
+
+impl ServerLink {
+    /// Sends a request that is never cancelled and has no timeout of its own.
+    pub(crate) async fn greet(
+        &self,
+        method: &str,
+        params: &Map<String, Value>,
+        call: Arc<PendingCall>,
+    ) -> CallReply {
+        let mut place = self.hub.place(call)?;
+        place.take_back = false;
+        self.exchange(&mut place, method, params).await
+    }
+
+    /// Sends a request that stays open until it is dropped, which cancels it.
+    pub(crate) async fn follow(
+        &self,
+        method: &str,
+        params: &Map<String, Value>,
+        call: Arc<PendingCall>,
+    ) -> CallReply {
+        let mut place = self.hub.place(call)?;
+        place.take_back = self.carrier.is_line();
+        self.exchange(&mut place, method, params).await
+    }
+
+    async fn exchange(
+        &self,
+        place: &mut PendingSlot,
+        method: &str,
+        params: &Map<String, Value>,
+    ) -> CallReply {
+        let body = message::request(place.id, method, params);
+        let head = Head {
+            method,
+            params,
+            mirrored: &[],
+        };
+        self.carrier.exchange(&self.hub, place, body, &head).await
+    }
+}
