@@ -71,8 +71,8 @@ impl fmt::Display for Scope {
 pub enum OverBudget {
     /// It could cost more than the remaining budget.
     #[error(
-        "could cost {asked}, but only {left} of models.limits.per_{scope}.dollars ({cap}) is left",
-        asked = Cost::MicroDollars(*.asked), cap = Cost::MicroDollars(*.cap), left = Cost::MicroDollars(*.left)
+        "could cost {requested}, but only {left} of models.limits.per_{scope}.dollars ({cap}) is left",
+        requested = Cost::MicroDollars(*.requested), cap = Cost::MicroDollars(*.cap), left = Cost::MicroDollars(*.left)
     )]
     Money {
         /// The exceeded limit.
@@ -82,11 +82,11 @@ pub enum OverBudget {
         /// What remains of it.
         left: u64,
         /// The maximum cost of the call.
-        asked: u64,
+        requested: u64,
     },
     /// It could use more tokens than remain.
     #[error(
-        "could use {asked} tokens, but only {left} of models.limits.per_{scope}.tokens ({cap}) are left"
+        "could use {requested} tokens, but only {left} of models.limits.per_{scope}.tokens ({cap}) are left"
     )]
     Tokens {
         /// The exceeded limit.
@@ -96,7 +96,7 @@ pub enum OverBudget {
         /// What remains of it.
         left: u64,
         /// The maximum tokens of the call.
-        asked: u64,
+        requested: u64,
     },
     /// There is a limit in dollars, but the model's price is unknown.
     #[error(

@@ -21,7 +21,7 @@ pub(crate) struct ReplyDraft {
     /// The provider marked the end of the reply.
     pub(crate) ended: bool,
     /// Some part of a reply was received.
-    pub(crate) begun: bool,
+    pub(crate) started: bool,
     pub(crate) notes: Vec<String>,
     calls: usize,
     bytes: u64,
@@ -64,7 +64,7 @@ impl ReplyDraft {
             usage: Usage::default(),
             stop: None,
             ended: false,
-            begun: false,
+            started: false,
             notes: Vec::new(),
             calls: 0,
             bytes: 0,
@@ -91,7 +91,7 @@ impl ReplyDraft {
     pub(crate) fn call(&mut self, key: u64, id: String, name: String, on: On<'_>) {
         let index = self.calls;
         self.calls += 1;
-        self.begun = true;
+        self.started = true;
         on(Delta::CallStart {
             index,
             id: id.clone(),
@@ -134,10 +134,10 @@ impl ReplyDraft {
     }
 
     fn call_part(&mut self, key: u64) -> Option<&mut DraftPart> {
-        let wanted =
+        let requested =
             |part: &&mut DraftPart| part.key == key && matches!(part.kind, PartKind::Call { .. });
         // From the end: some servers reuse an index for a later call.
-        self.parts.iter_mut().rev().find(wanted)
+        self.parts.iter_mut().rev().find(requested)
     }
 
     /// Attaches provider data to the last part `key`.
@@ -154,7 +154,7 @@ impl ReplyDraft {
     }
 
     fn add(&mut self, key: u64, kind: PartKind, more: &str) {
-        self.begun = true;
+        self.started = true;
         self.bytes += more.len() as u64;
         let same = |part: &&mut DraftPart| part.key == key && part.kind == kind;
         match self.parts.iter_mut().rev().find(same) {
@@ -171,7 +171,7 @@ impl ReplyDraft {
     /// Usage of an incomplete reply: the provider's numbers, but at least what was received.
     pub(crate) fn used_so_far(&self, estimated_input: u64) -> Option<Usage> {
         // Nothing arrived at all, so nothing was charged.
-        if !self.begun && self.usage == Usage::default() {
+        if !self.started && self.usage == Usage::default() {
             return None;
         }
         let mut usage = self.usage;
@@ -187,7 +187,7 @@ impl ReplyDraft {
     pub(crate) fn finish(self) -> Result<Finished, Fault> {
         if !self.ended {
             let nothing = Fault::garbage("it contains no part of a reply");
-            return Err(if self.begun { Fault::cut() } else { nothing });
+            return Err(if self.started { Fault::cut() } else { nothing });
         }
         let from = self.from;
         let content: Vec<ReplyBlock> = self

@@ -138,14 +138,14 @@ impl std::error::Error for ModelError {}
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.model, self.message)?;
-        let mut told = vec![&self.model];
+        let mut named = vec![&self.model];
         for attempt in &self.attempts {
             let Some(failure) = &attempt.failure else {
                 continue;
             };
-            if !told.contains(&&attempt.model) {
+            if !named.contains(&&attempt.model) {
                 write!(f, "; then {}: {}", attempt.model, failure.message)?;
-                told.push(&attempt.model);
+                named.push(&attempt.model);
             }
         }
         write!(f, "\n{}", self.kind.hint())

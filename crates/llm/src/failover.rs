@@ -13,7 +13,7 @@ use crate::budget::{Estimate, Reservation};
 use crate::draft::{Finished, On, ReplyDraft};
 use crate::error::{Attempt, ErrorKind, Failure, Fault, ModelError};
 use crate::estimate::input_tokens;
-use crate::exchange::{self, ExchangeContext, Patience};
+use crate::exchange::{self, ExchangeContext, ExchangeTimeouts};
 use crate::history::tidy;
 use crate::model::ModelId;
 use crate::models::Models;
@@ -27,37 +27,37 @@ use crate::usage::{Cost, Usage};
 use crate::wire::WireRequest;
 
 /// Minimum time that must be left for a retry instead of a failover.
-const WORTH_IT: Duration = Duration::from_millis(500);
+const MIN_RETRY_TIME: Duration = Duration::from_millis(500);
 
 /// The delta callback, and whether it was called.
 struct DeltaListener<'a> {
     /// Never locked: the mutex only makes the callback shareable between threads.
     on: Mutex<On<'a>>,
-    heard: bool,
+    called: bool,
 }
 
 impl DeltaListener<'_> {
-    fn tell(&mut self, delta: Delta) {
+    fn forward(&mut self, delta: Delta) {
         let on = self.on.get_mut().unwrap_or_else(PoisonError::into_inner);
         on(delta);
     }
 
-    fn hear(&mut self, delta: Delta) {
-        self.heard = true;
-        self.tell(delta);
+    fn receive(&mut self, delta: Delta) {
+        self.called = true;
+        self.forward(delta);
     }
 
     /// Tells the callback to discard what it received, if anything.
     fn restart(&mut self, model: &ModelId, because: String) {
-        if std::mem::take(&mut self.heard) {
+        if std::mem::take(&mut self.called) {
             let model = model.clone();
-            self.tell(Delta::Restart { model, because });
+            self.forward(Delta::Restart { model, because });
         }
     }
 }
 
 /// The smallest output limit that every provider accepts.
-const LEAST: u32 = 16;
+const MIN_OUTPUT: u32 = 16;
 
 /// Limits of one attempt with a model.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,7 @@ struct RetryWindow {
     again: bool,
 }
 
-fn made(
+fn reply_of(
     finished: Finished,
     provider: &Provider,
     model: &ModelId,
@@ -120,24 +120,24 @@ impl Models {
         let mut run = FailoverRun::new(self, request, on, cancel, retries);
         let mut first: Option<ModelError> = None;
         for (at, model) in candidates.iter().enumerate() {
-            let stands_by = at + 1 < candidates.len();
-            let fault = match run.model(model, stands_by).await {
+            let has_fallback = at + 1 < candidates.len();
+            let fault = match run.model(model, has_fallback).await {
                 Ok(reply) => return Ok(reply),
                 Err(fault) => fault,
             };
             // The first model's overflow is final (its window is what the owner chose), but a smaller fallback
             // that overflows must not hide the models after it.
             let later = at > 0 && fault.kind == ErrorKind::ContextOverflow;
-            let goes_on = fault.kind.fails_over() || later;
-            let final_word = !goes_on && first.is_some();
+            let tries_next = fault.kind.fails_over() || later;
+            let is_final = !tries_next && first.is_some();
             let error = ModelError::new(model, fault);
-            tracing::warn!(event = "model_failed", model = %model, kind = ?error.kind, error = error.message, failover = stands_by && goes_on, "model request failed");
-            if final_word {
+            tracing::warn!(event = "model_failed", model = %model, kind = ?error.kind, error = error.message, failover = has_fallback && tries_next, "model request failed");
+            if is_final {
                 first = Some(error);
                 break;
             }
             first.get_or_insert(error);
-            if !goes_on {
+            if !tries_next {
                 break;
             }
         }
@@ -149,12 +149,12 @@ impl Models {
     /// The models to try, in order.
     fn candidates(&self, request: &ModelRequest) -> Result<Vec<ModelId>, ModelError> {
         let Some(model) = request.model.as_ref().or(self.default_model()) else {
-            let nobody = ModelId {
+            let unknown = ModelId {
                 provider: "models".to_owned(),
                 model: "default".to_owned(),
             };
             let fault = Fault::new(ErrorKind::NotConfigured, "no model is configured");
-            return Err(ModelError::new(&nobody, fault));
+            return Err(ModelError::new(&unknown, fault));
         };
         let mut candidates = vec![model.clone()];
         let fallbacks = request.fallbacks.as_ref().unwrap_or(&self.fallbacks);
@@ -192,7 +192,7 @@ impl<'a> FailoverRun<'a> {
             request,
             listener: DeltaListener {
                 on: Mutex::new(on),
-                heard: false,
+                called: false,
             },
             cancel,
             retries,
@@ -201,7 +201,7 @@ impl<'a> FailoverRun<'a> {
     }
 
     /// Tries one model, with retries.
-    async fn model(&mut self, model: &ModelId, stands_by: bool) -> Result<Reply, Fault> {
+    async fn model(&mut self, model: &ModelId, has_fallback: bool) -> Result<Reply, Fault> {
         let Some(provider) = self.models.provider(model) else {
             let why = format!(
                 "unknown provider {:?}: it is not in models.providers",
@@ -212,7 +212,7 @@ impl<'a> FailoverRun<'a> {
         // The clock for failing over starts with the first attempt: retries must not add up to a
         // long wait while another model could have answered.
         let late = Duration::from_secs(u64::from(self.models.retry.failover_seconds));
-        let deadline = stands_by.then(|| Instant::now() + late);
+        let deadline = has_fallback.then(|| Instant::now() + late);
         let mut tried = 0;
         loop {
             // Deltas of the failed attempt were already shown; the listener must discard them
@@ -250,15 +250,15 @@ impl<'a> FailoverRun<'a> {
             });
             self.attempts.push(attempt);
             // A model that timed out once is not worth another wait while a fallback is available.
-            let silent = stands_by && fault.kind == ErrorKind::Silent;
-            if tried == self.retries || silent || !fault.kind.may_pass() {
+            let timed_out = has_fallback && fault.kind == ErrorKind::Silent;
+            if tried == self.retries || timed_out || !fault.kind.may_pass() {
                 return Err(fault);
             }
             let Some(wait) = self.wait(tried, &fault.kind, deadline) else {
                 return Err(fault);
             };
             tried += 1;
-            self.rest(wait).await?;
+            self.pause(wait).await?;
         }
     }
 
@@ -280,11 +280,11 @@ impl<'a> FailoverRun<'a> {
             }
             wait = wait.max(*said);
         }
-        let fits = deadline.is_none_or(|by| Instant::now() + wait + WORTH_IT <= by);
+        let fits = deadline.is_none_or(|by| Instant::now() + wait + MIN_RETRY_TIME <= by);
         fits.then_some(wait)
     }
 
-    async fn rest(&self, wait: Duration) -> Result<(), Fault> {
+    async fn pause(&self, wait: Duration) -> Result<(), Fault> {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(Fault::cancelled()),
@@ -297,18 +297,18 @@ impl<'a> FailoverRun<'a> {
         &mut self,
         provider: &Provider,
         model: &ModelId,
-        turn: RetryWindow,
+        window: RetryWindow,
     ) -> (Result<Reply, Fault>, Option<Spent>) {
         // Checked before reserving, so that a cancelled request never touches the budget.
         if self.cancel.is_cancelled() {
             return (Err(Fault::cancelled()), None);
         }
-        let (estimate, held) = match self.reserve(model).await {
+        let (estimate, reservation) = match self.reserve(model).await {
             Ok(reserved) => reserved,
             Err(fault) => return (Err(fault), None),
         };
         let mut draft = ReplyDraft::new(model.clone());
-        let (sent, notes) = self.exchange(provider, model, turn, &mut draft).await;
+        let (sent, notes) = self.exchange(provider, model, window, &mut draft).await;
         // Computed before `finish` consumes the draft: a cut reply is charged too.
         let seen = draft.used_so_far(estimate.input_tokens);
         let mut finished = sent.and_then(|()| draft.finish());
@@ -331,10 +331,10 @@ impl<'a> FailoverRun<'a> {
         });
         // Without usage nothing was charged; dropping the reservation releases it.
         if let Some(spent) = spent {
-            held.settle(spent).await;
+            reservation.settle(spent).await;
         }
         (
-            finished.map(|finished| made(finished, provider, model, cost)),
+            finished.map(|finished| reply_of(finished, provider, model, cost)),
             spent,
         )
     }
@@ -349,16 +349,17 @@ impl<'a> FailoverRun<'a> {
             account: self.request.account.clone(),
             input_tokens: input,
             output_tokens: output,
-            cost: price::most(self.models.price(model), input, output),
+            cost: price::upper_bound(self.models.price(model), input, output),
         };
-        let held = self.models.outside.budget.reserve(&estimate).await;
-        let held = held.map_err(|over| Fault::new(ErrorKind::OverBudget, over.to_string()))?;
-        Ok((estimate, held))
+        let reservation = self.models.outside.budget.reserve(&estimate).await;
+        let reservation = reservation
+            .map_err(|refused| Fault::new(ErrorKind::OverBudget, refused.to_string()))?;
+        Ok((estimate, reservation))
     }
 
     fn max_output(&self) -> u32 {
-        let asked = self.request.max_output_tokens;
-        asked.unwrap_or(self.models.max_output).max(LEAST)
+        let requested = self.request.max_output_tokens;
+        requested.unwrap_or(self.models.max_output).max(MIN_OUTPUT)
     }
 
     /// Sends the request and fills `draft`; also returns notes on unsupported options.
@@ -366,20 +367,20 @@ impl<'a> FailoverRun<'a> {
         &mut self,
         provider: &Provider,
         model: &ModelId,
-        turn: RetryWindow,
+        window: RetryWindow,
         draft: &mut ReplyDraft,
     ) -> (Result<(), Fault>, Vec<String>) {
-        let around = ExchangeContext {
+        let context = ExchangeContext {
             secrets: &*self.models.outside.secrets,
             clock: &*self.models.outside.clock,
             cancel: self.cancel,
-            patience: patience(provider, turn.deadline, turn.again),
+            timeouts: timeouts_for(provider, window.deadline, window.again),
         };
         let max_output = self.max_output();
         let listener = &mut self.listener;
-        let on: On<'_> = &mut |delta| listener.hear(delta);
-        let line = match &provider.way {
-            Backend::Http(line) => line,
+        let on: On<'_> = &mut |delta| listener.receive(delta);
+        let endpoint = match &provider.backend {
+            Backend::Http(endpoint) => endpoint,
             Backend::Script(script) => {
                 return (
                     script.play(self.request, draft, on, self.cancel).await,
@@ -396,25 +397,25 @@ impl<'a> FailoverRun<'a> {
             model,
             max_output,
         };
-        let mut prepared = match line.wire.prepare(&ask, &line.base) {
+        let mut prepared = match endpoint.wire.prepare(&ask, &endpoint.base) {
             Ok(prepared) => prepared,
             Err(fault) => return (Err(fault), Vec::new()),
         };
-        let mut decoder = line.wire.decoder(&self.models.outside.ids);
+        let mut decoder = endpoint.wire.decoder(&self.models.outside.ids);
         // Release the copied conversation before the reply, which may take minutes.
         drop(ask);
         let notes = std::mem::take(&mut prepared.notes);
-        let sent = exchange::stream(line, prepared, &mut *decoder, draft, on, &around).await;
+        let sent = exchange::stream(endpoint, prepared, &mut *decoder, draft, on, &context).await;
         (sent, notes)
     }
 }
 
 /// Timeouts for `provider`: short while a fallback is available, and in a retry no longer than
 /// `deadline` allows.
-fn patience(provider: &Provider, deadline: Option<Instant>, again: bool) -> Patience {
+fn timeouts_for(provider: &Provider, deadline: Option<Instant>, again: bool) -> ExchangeTimeouts {
     let timeouts = provider.timeouts;
     let Some(deadline) = deadline else {
-        return Patience {
+        return ExchangeTimeouts {
             first: timeouts.last_resort,
             between: timeouts.last_resort,
             total: timeouts.total,
@@ -422,7 +423,7 @@ fn patience(provider: &Provider, deadline: Option<Instant>, again: bool) -> Pati
     };
     // A retry must not outlive the failover deadline, or waiting for it would delay the fallback.
     let left = deadline.saturating_duration_since(Instant::now());
-    Patience {
+    ExchangeTimeouts {
         first: if again {
             timeouts.first.min(left)
         } else {

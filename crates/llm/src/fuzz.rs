@@ -17,13 +17,13 @@ pub const KINDS: [ProviderKind; 4] = [
     ProviderKind::Gemini,
 ];
 
-/// Parses a streamed reply in chunks of `piece` bytes; returns the result as text.
-pub fn reply(kind: ProviderKind, bytes: &[u8], piece: usize, ids: &Ids) -> Option<String> {
+/// Parses a streamed reply in chunks of `size` bytes; returns the result as text.
+pub fn reply(kind: ProviderKind, bytes: &[u8], size: usize, ids: &Ids) -> Option<String> {
     let mut decoder = wire::of(kind)?.decoder(ids);
     let model: ModelId = "fuzz/model".parse().ok()?;
     let mut draft = ReplyDraft::new(model);
     let mut parser = SseParser::new(MAX_EVENT);
-    for bytes in bytes.chunks(piece.max(1)) {
+    for bytes in bytes.chunks(size.max(1)) {
         let read = decode(&mut parser, bytes, &mut *decoder, &mut draft, &mut |_| {});
         if let Err(fault) = read {
             return Some(format!("{fault:?}"));

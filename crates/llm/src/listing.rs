@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{ErrorKind, Fault, ModelError};
-use crate::exchange::{self, ExchangeContext, Patience};
+use crate::exchange::{self, ExchangeContext, ExchangeTimeouts};
 use crate::message::Message;
 use crate::model::{ModelId, OfferedModel};
 use crate::models::Models;
@@ -77,8 +77,8 @@ impl Models {
     }
 
     async fn listed(&self, provider: &Provider, cancel: &CancellationToken) -> ProviderModels {
-        let offered = match &provider.way {
-            Backend::Http(line) => self.offered(line, cancel).await,
+        let offered = match &provider.backend {
+            Backend::Http(endpoint) => self.offered(endpoint, cancel).await,
             Backend::Script(script) => Ok(script.models.iter().map(|m| named(m)).collect()),
             Backend::Broken(why) => Err(Fault::new(ErrorKind::NotConfigured, why)),
         };
@@ -94,8 +94,8 @@ impl Models {
         ProviderModels {
             provider: provider.name.clone(),
             kind: provider.kind,
-            base_url: match &provider.way {
-                Backend::Http(line) => line.base.url().to_string(),
+            base_url: match &provider.backend {
+                Backend::Http(endpoint) => endpoint.base.url().to_string(),
                 Backend::Script(_) | Backend::Broken(_) => String::new(),
             },
             configured,
@@ -106,25 +106,25 @@ impl Models {
 
     async fn offered(
         &self,
-        line: &HttpEndpoint,
+        endpoint: &HttpEndpoint,
         cancel: &CancellationToken,
     ) -> Result<Vec<OfferedModel>, Fault> {
-        let patience = Patience {
+        let timeouts = ExchangeTimeouts {
             first: LIST,
             between: LIST,
             total: LIST,
         };
-        let around = ExchangeContext {
+        let context = ExchangeContext {
             secrets: &*self.outside.secrets,
             clock: &*self.outside.clock,
             cancel,
-            patience,
+            timeouts,
         };
         let mut first = None;
         // Ollama also has a path of its own.
-        for path in line.wire.lists(&line.base) {
-            let read = match exchange::get(line, &path, &around).await {
-                Ok(list) => line
+        for path in endpoint.wire.lists(&endpoint.base) {
+            let read = match exchange::get(endpoint, &path, &context).await {
+                Ok(list) => endpoint
                     .wire
                     .read_list(&list)
                     .ok_or_else(|| Fault::garbage("a model list in an unknown format")),

@@ -49,7 +49,7 @@ impl Models {
         let (prices, mut problems) = Prices::new(&settings.prices);
         problems.extend(ProviderPreset::problems(settings));
         for provider in providers.values() {
-            if let Backend::Broken(why) = &provider.way {
+            if let Backend::Broken(why) = &provider.backend {
                 problems.push(why.clone());
             }
         }

@@ -25,7 +25,7 @@ pub(crate) struct Provider {
     pub(crate) name: String,
     pub(crate) kind: ProviderKind,
     pub(crate) timeouts: Timeouts,
-    pub(crate) way: Backend,
+    pub(crate) backend: Backend,
 }
 
 /// How a provider is reached.
@@ -73,23 +73,23 @@ impl From<&ProviderTimeouts> for Timeouts {
 impl Provider {
     /// Creates the provider. Invalid settings are reported on use.
     pub(crate) fn new(name: &str, settings: &ProviderSettings) -> Self {
-        let way = match settings.kind {
+        let backend = match settings.kind {
             ProviderKind::Scripted => script(name, settings).map(Backend::Script),
-            _ => HttpEndpoint::new(settings).map(|line| Backend::Http(Box::new(line))),
+            _ => HttpEndpoint::new(settings).map(|endpoint| Backend::Http(Box::new(endpoint))),
         };
         Self {
             name: name.to_owned(),
             kind: settings.kind,
             timeouts: Timeouts::from(&settings.timeouts),
-            way: way
+            backend: backend
                 .unwrap_or_else(|why| Backend::Broken(format!("models.providers.{name}: {why}"))),
         }
     }
 
     /// Whether calls are free unless the owner sets a price.
     pub(crate) fn is_free(&self) -> bool {
-        match &self.way {
-            Backend::Http(line) => line.local,
+        match &self.backend {
+            Backend::Http(endpoint) => endpoint.local,
             Backend::Script(_) => true,
             Backend::Broken(_) => false,
         }
@@ -109,7 +109,7 @@ fn script(name: &str, settings: &ProviderSettings) -> Result<Script, String> {
 impl HttpEndpoint {
     fn new(settings: &ProviderSettings) -> Result<Self, String> {
         let wire = wire::of(settings.kind).ok_or("this kind is not an HTTP API")?;
-        let address = settings.base_url.as_deref().unwrap_or(wire.home());
+        let address = settings.base_url.as_deref().unwrap_or(wire.default_url());
         let client = Egress::gateway(address).map_err(|error| format!("base_url {error}"))?;
         let base = client.base().clone();
         let mut headers = Vec::new();

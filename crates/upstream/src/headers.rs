@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_named_in_its_headers() {
+    fn headers_repeat_method_and_name() {
         let none = tool(json!({}));
         let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
         assert_eq!(
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_that_cannot_be_followed_are_refused() {
+    fn invalid_header_annotations_are_refused() {
         let header = |h: Value| json!({ "type": "string", "x-mcp-header": h });
         for wrong in [
             json!({ "a": header(json!("")) }),

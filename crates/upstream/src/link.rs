@@ -16,15 +16,15 @@ pub(crate) struct ServerLink {
 
 impl ServerLink {
     /// Sends a request that is never cancelled and has no timeout of its own.
-    pub(crate) async fn greet(
+    pub(crate) async fn handshake(
         &self,
         method: &str,
         params: &Map<String, Value>,
         call: Arc<PendingCall>,
     ) -> CallReply {
-        let mut place = self.hub.place(call)?;
-        place.take_back = false;
-        self.exchange(&mut place, method, params).await
+        let mut slot = self.hub.register(call)?;
+        slot.cancel_on_drop = false;
+        self.exchange(&mut slot, method, params).await
     }
 
     /// Sends a request that stays open until it is dropped, which cancels it.
@@ -34,23 +34,23 @@ impl ServerLink {
         params: &Map<String, Value>,
         call: Arc<PendingCall>,
     ) -> CallReply {
-        let mut place = self.hub.place(call)?;
-        place.take_back = self.carrier.is_line();
-        self.exchange(&mut place, method, params).await
+        let mut slot = self.hub.register(call)?;
+        slot.cancel_on_drop = self.carrier.shares_one_stream();
+        self.exchange(&mut slot, method, params).await
     }
 
     async fn exchange(
         &self,
-        place: &mut PendingSlot,
+        slot: &mut PendingSlot,
         method: &str,
         params: &Map<String, Value>,
     ) -> CallReply {
-        let body = message::request(place.id, method, params);
+        let body = message::request(slot.id, method, params);
         let head = Head {
             method,
             params,
             mirrored: &[],
         };
-        self.carrier.exchange(&self.hub, place, body, &head).await
+        self.carrier.exchange(&self.hub, slot, body, &head).await
     }
 }

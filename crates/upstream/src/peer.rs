@@ -29,19 +29,24 @@ pub struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn new(era: Era, version: &str, info: Value, mut rest: Map<String, Value>) -> Self {
-        let capabilities = match rest.remove("capabilities") {
+    pub(crate) fn new(
+        era: Era,
+        version: &str,
+        info: Value,
+        mut fields: Map<String, Value>,
+    ) -> Self {
+        let capabilities = match fields.remove("capabilities") {
             Some(Value::Object(capabilities)) => capabilities,
             _ => Map::new(),
         };
-        let instructions = rest.remove("instructions");
+        let instructions = fields.remove("instructions");
         Self {
             era,
             version: version.to_owned(),
             info,
             capabilities,
             instructions: instructions.and_then(|i| i.as_str().map(str::to_owned)),
-            extra: rest,
+            extra: fields,
         }
     }
 

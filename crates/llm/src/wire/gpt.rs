@@ -48,7 +48,7 @@ impl Gpt {
     }
 
     /// Reasons, and so accepts no temperature and counts thoughts as output.
-    pub(super) fn thinks(self) -> bool {
+    pub(super) fn is_reasoning_model(self) -> bool {
         matches!(self, Self::O | Self::Five(_))
     }
 

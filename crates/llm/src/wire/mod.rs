@@ -28,7 +28,7 @@ use crate::settings::ProviderKind;
 /// A wire format.
 pub(crate) trait Wire: Send + Sync {
     /// The default base URL.
-    fn home(&self) -> &'static str;
+    fn default_url(&self) -> &'static str;
     /// Whether base URLs end before the version, so that it is always added.
     fn version_always(&self) -> bool {
         false
@@ -38,7 +38,7 @@ pub(crate) trait Wire: Send + Sync {
     /// The header with the API key.
     fn key_header(&self, key: &str) -> (&'static str, String);
     /// Encodes a request.
-    fn prepare(&self, ask: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault>;
+    fn prepare(&self, target: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault>;
     /// A decoder for one reply.
     fn decoder(&self, ids: &Ids) -> Box<dyn Decoder>;
     /// Paths of the model list, tried in order.
@@ -98,7 +98,7 @@ fn system(parts: &[SystemPart]) -> (String, String) {
 }
 
 /// The system prompt as one text, followed by `more`.
-fn whole_system(parts: &[SystemPart], more: Option<String>) -> Option<String> {
+fn joined_system(parts: &[SystemPart], more: Option<String>) -> Option<String> {
     let (stable, rest) = system(parts);
     let texts = [stable, rest, more.unwrap_or_default()];
     let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
@@ -129,11 +129,11 @@ fn instruction(schema: &Value) -> String {
     )
 }
 
-/// A call id as a provider accepts it: at most `most` of `A-Za-z0-9_-`. Other providers' ids may be
+/// A call id as a provider accepts it: at most `max_length` of `A-Za-z0-9_-`. Other providers' ids may be
 /// longer or contain other characters; the mapping is deterministic.
-fn fitting(id: &str, most: usize) -> String {
+fn valid_id(id: &str, max_length: usize) -> String {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    if !id.is_empty() && id.len() <= most && id.bytes().all(legal) {
+    if !id.is_empty() && id.len() <= max_length && id.bytes().all(legal) {
         return id.to_owned();
     }
     // FNV-1a: the id must be the same in every request, or the prompt cache would miss.
@@ -144,7 +144,7 @@ fn fitting(id: &str, most: usize) -> String {
 }
 
 /// An id for a call that came without one.
-fn fresh(ids: &Ids) -> String {
+fn new_id(ids: &Ids) -> String {
     let id: Uuid = ids.next();
     format!("call_{}", id.simple())
 }
@@ -165,13 +165,16 @@ mod tests {
 
     #[test]
     fn foreign_ids_become_ids_that_fit_and_stay_apart() {
-        assert_eq!(fitting("toolu_01A-b", 64), "toolu_01A-b");
+        assert_eq!(valid_id("toolu_01A-b", 64), "toolu_01A-b");
         for foreign in ["", "a.b", "a b", "ä", &"x".repeat(65)] {
-            let made = fitting(foreign, 40);
-            assert!(made.len() <= 40 && made.starts_with("call_"), "{made}");
-            assert_eq!(made, fitting(foreign, 40));
+            let id_for = valid_id(foreign, 40);
+            assert!(
+                id_for.len() <= 40 && id_for.starts_with("call_"),
+                "{id_for}"
+            );
+            assert_eq!(id_for, valid_id(foreign, 40));
         }
-        assert_ne!(fitting("a.b", 64), fitting("a:b", 64));
+        assert_ne!(valid_id("a.b", 64), valid_id("a:b", 64));
     }
 
     #[test]
@@ -183,6 +186,6 @@ mod tests {
             SystemPart::stable("c"),
         ];
         assert_eq!(system(&parts), ("a".into(), "b\n\nc".into()));
-        assert_eq!(whole_system(&[], None), None);
+        assert_eq!(joined_system(&[], None), None);
     }
 }

@@ -7,7 +7,7 @@ use manyhands_llm::{
 };
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, Say};
+use crate::fake::{Fake, FakeReply};
 use crate::support::{Format, ask, formats, models, provider};
 
 fn image() -> Block {
@@ -137,7 +137,11 @@ async fn sent(
     model: &str,
     change: impl FnOnce(&mut ModelRequest),
 ) -> (Value, Vec<String>) {
-    let fake = Fake::saying(format.check, vec![Say::Stream(format.short.clone().into())]).await;
+    let fake = Fake::replying(
+        format.check,
+        vec![FakeReply::Stream(format.short.clone().into())],
+    )
+    .await;
     let models = models(json!({ "providers": { "p": provider(format.kind, &fake) } }));
     let id: ModelId = format!("p/{model}").parse().unwrap();
     let mut request = everything(&id, opaque_of(format.kind));
@@ -145,7 +149,7 @@ async fn sent(
     let (reply, _) = ask(&models, &request).await;
     let reply = reply.unwrap_or_else(|error| panic!("{model}: {error}"));
     assert_eq!(reply.text(), "Hello");
-    (fake.heard()[0].body.clone(), reply.notes)
+    (fake.received()[0].body.clone(), reply.notes)
 }
 
 #[tokio::test]

@@ -54,14 +54,14 @@ async fn turns_come_in_order_and_say_that_they_are_scripted() {
         (reply.text(), reply.usage.input, reply.cost),
         ("First.".into(), 10, Cost::MicroDollars(0))
     );
-    let (reply, heard) = ask(&models, &user("b")).await;
+    let (reply, received) = ask(&models, &user("b")).await;
     let reply = reply.unwrap();
     assert_eq!(
         (reply.text(), reply.stop),
         ("Second.".into(), StopReason::Length)
     );
     assert_eq!(
-        heard,
+        received,
         [
             Delta::Thinking("hm".into()),
             Delta::Text("Sec".into()),
@@ -136,14 +136,14 @@ async fn errors_and_delays_take_the_same_road_as_real_ones() {
     let started = Instant::now();
     ask(&models, &user("x")).await.0.unwrap();
     assert_eq!(started.elapsed(), Duration::from_millis(2_500));
-    let (reply, heard) = ask(&models, &user("y")).await;
+    let (reply, received) = ask(&models, &user("y")).await;
     assert_eq!(reply.unwrap().text(), "found");
     assert!(
         matches!(
-            &heard[..],
+            &received[..],
             [Delta::Text(_), Delta::Restart { .. }, Delta::Text(_)]
         ),
-        "{heard:?}"
+        "{received:?}"
     );
 }
 

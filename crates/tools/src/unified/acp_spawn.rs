@@ -416,7 +416,7 @@ impl AcpTask<'_> {
         task: String,
     ) -> Result<Result<(String, Value), String>, AcpError> {
         let Some(schema) = self.schema else {
-            let said = said(session.ask(&task).await?);
+            let said = said(session.prompt(&task).await?);
             return Ok(said.map(|text| (summary(&text), Value::String(text))));
         };
         let first = session
@@ -425,7 +425,7 @@ impl AcpTask<'_> {
         let mut fits = schema.fit_said(said(first)).await;
         if let Ok(Err(why)) = &fits {
             let again = format!("Your answer cannot be used: {why}. {}", schema.asked());
-            fits = schema.fit_said(said(session.ask(&again).await?)).await;
+            fits = schema.fit_said(said(session.prompt(&again).await?)).await;
         }
         let done = fits.and_then(|fits| {
             fits.map_err(|why| format!("the result does not match output_schema: {why}"))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use manyhands_guard::Sandbox;
-use manyhands_upstream::{Speak, Status, Transport, UpstreamError};
+use manyhands_upstream::{McpClient, Status, Transport, UpstreamError};
 use serde_json::json;
 
 use crate::support::{hooks, node, program, runs, servers, stdio, text, until, upstream};
@@ -29,7 +29,7 @@ async fn it_starts_when_first_used_and_is_shared() {
 }
 
 #[tokio::test]
-async fn connections_of_ones_own_are_counted_and_end_with_the_server() {
+async fn private_connections_are_limited_and_end_with_the_server() {
     let mut description = stdio(program("sh"), &["small.sh"]);
     description.bounds.private = 2;
     let server = upstream(description);
@@ -45,7 +45,7 @@ async fn connections_of_ones_own_are_counted_and_end_with_the_server() {
     third.ping(&hooks()).await.unwrap();
     server.stop().await;
     for connection in [second, third] {
-        assert!(connection.is_over());
+        assert!(connection.is_closed());
         let error = connection.ping(&hooks()).await.unwrap_err();
         assert!(matches!(error, UpstreamError::Stopped), "{error}");
     }
@@ -53,7 +53,7 @@ async fn connections_of_ones_own_are_counted_and_end_with_the_server() {
 }
 
 #[tokio::test]
-async fn one_that_nobody_uses_is_let_go_and_comes_back() {
+async fn an_idle_server_is_stopped_and_restarted_on_use() {
     let mut description = node(&["hostile.mjs"]);
     description.timeouts.idle = Some(Duration::from_millis(200));
     let server = upstream(description);
@@ -78,10 +78,10 @@ async fn a_program_can_be_confined() {
     for (description, seen) in [(free, true), (confined, false)] {
         let server = upstream(description);
         server.ping(&hooks()).await.unwrap();
-        let says = |words: &str| server.stderr().contains(words);
-        until("its words", || says("seen") || says("denied")).await;
-        assert_eq!(says("seen"), seen, "{}", server.stderr());
-        assert_eq!(says("denied"), !seen, "{}", server.stderr());
+        let logs = |text: &str| server.stderr().contains(text);
+        until("its words", || logs("seen") || logs("denied")).await;
+        assert_eq!(logs("seen"), seen, "{}", server.stderr());
+        assert_eq!(logs("denied"), !seen, "{}", server.stderr());
         server.stop().await;
     }
 }

@@ -15,7 +15,7 @@ use crate::hub::{Hub, PendingCall};
 use crate::link::ServerLink;
 use crate::message;
 use crate::meta::{client_info, modern_meta};
-use crate::news::ServerNotification;
+use crate::notification::ServerNotification;
 use crate::peer::{Era, Peer};
 use crate::server::{Dialect, Server, Transport, UpstreamDeps};
 
@@ -24,26 +24,26 @@ const MODERN: &str = "2026-07-28";
 /// Supported versions of the old era, newest first.
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The first version that is declared in each HTTP request.
-const NAMED_SINCE: &str = "2025-06-18";
+const VERSION_HEADER_SINCE: &str = "2025-06-18";
 /// Timeout of stopping a program before falling back to the old era.
-const TIDY_UP: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The protocol that worked last time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KnownProtocol {
     Modern,
     Legacy,
-    OldEvents,
+    LegacySse,
 }
 
 /// Everything needed to connect.
-pub(crate) struct Greeter<'a> {
+pub(crate) struct Handshake<'a> {
     pub(crate) server: &'a Arc<Server>,
-    pub(crate) ground: &'a UpstreamDeps,
+    pub(crate) deps: &'a UpstreamDeps,
     pub(crate) own: Option<Arc<dyn ServerRequestHandler>>,
-    pub(crate) news: broadcast::Sender<ServerNotification>,
+    pub(crate) notifications: broadcast::Sender<ServerNotification>,
     /// Tracks started programs.
-    pub(crate) lives: &'a TaskTracker,
+    pub(crate) programs: &'a TaskTracker,
     /// Receives the program's standard error.
     pub(crate) stderr: Option<&'a Mutex<Option<StderrTail>>>,
 }
@@ -56,7 +56,7 @@ impl LinkGuard {
         self.0.as_ref().expect("taken only by value")
     }
 
-    pub(crate) fn take(mut self) -> Arc<ServerLink> {
+    pub(crate) fn into_inner(mut self) -> Arc<ServerLink> {
         self.0.take().expect("taken once, by value")
     }
 }
@@ -70,16 +70,16 @@ impl Drop for LinkGuard {
 }
 
 /// An established connection.
-pub(crate) type Greeted = (LinkGuard, Peer, KnownProtocol);
+pub(crate) type Negotiated = (LinkGuard, Peer, KnownProtocol);
 
-impl Greeter<'_> {
+impl Handshake<'_> {
     /// Connects with the protocol that worked last time, or tries all.
-    pub(crate) async fn greet(
+    pub(crate) async fn handshake(
         &self,
         last: Option<KnownProtocol>,
-    ) -> Result<Greeted, UpstreamError> {
+    ) -> Result<Negotiated, UpstreamError> {
         let limit = self.server.timeouts.start;
-        let greeted = timeout(limit, async {
+        let negotiated = timeout(limit, async {
             if let Some(last) = last {
                 // The known protocol first saves the probe, which costs legacy servers a timeout.
                 let again = self.by(Some(last)).await;
@@ -95,26 +95,28 @@ impl Greeter<'_> {
             }
             self.by(None).await
         });
-        greeted.await.unwrap_or(Err(UpstreamError::TimedOut(limit)))
+        negotiated
+            .await
+            .unwrap_or(Err(UpstreamError::TimedOut(limit)))
     }
 
-    async fn by(&self, way: Option<KnownProtocol>) -> Result<Greeted, UpstreamError> {
-        let dialect = match way {
+    async fn by(&self, protocol: Option<KnownProtocol>) -> Result<Negotiated, UpstreamError> {
+        let dialect = match protocol {
             None => self.server.dialect,
             Some(KnownProtocol::Modern) => Dialect::Modern,
-            Some(KnownProtocol::Legacy | KnownProtocol::OldEvents) => Dialect::Legacy,
+            Some(KnownProtocol::Legacy | KnownProtocol::LegacySse) => Dialect::Legacy,
         };
         match &self.server.transport {
             Transport::Stdio { .. } => self.program(dialect).await,
-            Transport::Http { .. } if way != Some(KnownProtocol::OldEvents) => {
+            Transport::Http { .. } if protocol != Some(KnownProtocol::LegacySse) => {
                 self.streamable(dialect).await
             }
-            Transport::Http { .. } | Transport::Sse { .. } => self.old_events().await,
+            Transport::Http { .. } | Transport::Sse { .. } => self.legacy_sse().await,
         }
     }
 
     fn hub(&self) -> (Arc<Hub>, mpsc::Receiver<bytes::Bytes>) {
-        Hub::new(self.news.clone(), self.own.clone())
+        Hub::new(self.notifications.clone(), self.own.clone())
     }
 
     fn capabilities(&self) -> Map<String, Value> {
@@ -124,39 +126,39 @@ impl Greeter<'_> {
         }
     }
 
-    async fn program(&self, dialect: Dialect) -> Result<Greeted, UpstreamError> {
+    async fn program(&self, dialect: Dialect) -> Result<Negotiated, UpstreamError> {
         let start = || {
             let (hub, queue) = self.hub();
             let stderr = carrier::start(
                 self.server,
-                &self.ground.supervisor,
+                &self.deps.supervisor,
                 &hub,
                 queue,
-                self.lives,
+                self.programs,
             )?;
             if let Some(slot) = self.stderr {
-                let mut slot = slot.lock().unwrap_or_else(|held| held.into_inner());
+                let mut slot = slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 *slot = Some(stderr);
             }
-            Ok::<_, UpstreamError>(kept(hub, Carrier::Pipe))
+            Ok::<_, UpstreamError>(link_guard(hub, Carrier::Pipe))
         };
         let first = start()?;
-        match self.line(first.link(), dialect).await {
-            Ok((peer, way)) => Ok((first, peer, way)),
+        match self.on_stream(first.link(), dialect).await {
+            Ok((peer, protocol)) => Ok((first, peer, protocol)),
             // Some programs exit if the first message is not `initialize`.
             Err(UpstreamError::Lost(_) | UpstreamError::Gone(_)) if dialect == Dialect::Auto => {
                 first.link().hub.end(UpstreamError::Stopped);
-                let _ = timeout(TIDY_UP, first.link().hub.tasks.wait()).await;
+                let _ = timeout(STOP_TIMEOUT, first.link().hub.tasks.wait()).await;
                 let second = start()?;
-                let (peer, way) = self.line(second.link(), Dialect::Legacy).await?;
-                Ok((second, peer, way))
+                let (peer, protocol) = self.on_stream(second.link(), Dialect::Legacy).await?;
+                Ok((second, peer, protocol))
             }
             Err(why) => Err(why),
         }
     }
 
     /// Handshake over a transport on which a server may silently ignore unknown requests.
-    async fn line(
+    async fn on_stream(
         &self,
         link: &ServerLink,
         dialect: Dialect,
@@ -166,21 +168,21 @@ impl Greeter<'_> {
         }
         let discover = self.discover(link);
         tokio::pin!(discover);
-        let patience = match dialect {
+        let limit = match dialect {
             Dialect::Modern => self.server.timeouts.start,
             _ => self.server.timeouts.probe,
         };
-        let said = tokio::select! {
-            said = &mut discover => Some(said),
-            () = sleep(patience) => None,
+        let reply = tokio::select! {
+            reply = &mut discover => Some(reply),
+            () = sleep(limit) => None,
         };
-        match said {
+        match reply {
             Some(Ok(peer)) => Ok((peer, KnownProtocol::Modern)),
             Some(Err(why)) if dialect == Dialect::Auto && is_legacy(&why) => {
                 Ok((self.initialize(link).await?, KnownProtocol::Legacy))
             }
             Some(Err(why)) => Err(why),
-            None if dialect == Dialect::Modern => Err(UpstreamError::TimedOut(patience)),
+            None if dialect == Dialect::Modern => Err(UpstreamError::TimedOut(limit)),
             // It is slow, or old and silent about unknown requests. A server that answers `initialize` is
             // treated as legacy, even if it supports both eras.
             None => match self.initialize(link).await {
@@ -193,46 +195,46 @@ impl Greeter<'_> {
         }
     }
 
-    async fn streamable(&self, dialect: Dialect) -> Result<Greeted, UpstreamError> {
+    async fn streamable(&self, dialect: Dialect) -> Result<Negotiated, UpstreamError> {
         let (hub, queue) = self.hub();
         let streamable = Streamable::new(Post::to(self.server)?, &hub, queue);
-        let kept = kept(hub.clone(), Carrier::Streamable(streamable.clone()));
+        let link_guard = link_guard(hub.clone(), Carrier::Streamable(streamable.clone()));
         if dialect != Dialect::Legacy {
-            streamable.speak(Some(MODERN), true);
-            let discover = self.discover(kept.link());
-            let said = match dialect {
+            streamable.set_protocol(Some(MODERN), true);
+            let discover = self.discover(link_guard.link());
+            let reply = match dialect {
                 Dialect::Auto => timeout(self.server.timeouts.probe, discover).await,
                 _ => Ok(discover.await),
             };
-            match said {
-                Ok(Ok(peer)) => return Ok((kept, peer, KnownProtocol::Modern)),
+            match reply {
+                Ok(Ok(peer)) => return Ok((link_guard, peer, KnownProtocol::Modern)),
                 Ok(Err(why)) if dialect != Dialect::Auto || !is_legacy(&why) => return Err(why),
                 // It refused or did not answer: it may be legacy.
                 _ => {}
             }
         }
-        streamable.speak(None, false);
-        match self.initialize(kept.link()).await {
+        streamable.set_protocol(None, false);
+        match self.initialize(link_guard.link()).await {
             Ok(peer) => {
                 streamable.listen(&hub).await;
-                Ok((kept, peer, KnownProtocol::Legacy))
+                Ok((link_guard, peer, KnownProtocol::Legacy))
             }
             // The oldest servers refuse this transport with a client error.
             Err(
                 why @ UpstreamError::Http {
                     status: 400..500, ..
                 },
-            ) => self.old_events().await.map_err(|_| why),
+            ) => self.legacy_sse().await.map_err(|_| why),
             Err(why) => Err(why),
         }
     }
 
-    async fn old_events(&self) -> Result<Greeted, UpstreamError> {
+    async fn legacy_sse(&self) -> Result<Negotiated, UpstreamError> {
         let (hub, queue) = self.hub();
         let opened = LegacySse::open(Post::to(self.server)?, &hub, queue).await;
-        let kept = kept(hub, Carrier::OldEvents(opened?));
-        let peer = self.initialize(kept.link()).await?;
-        Ok((kept, peer, KnownProtocol::OldEvents))
+        let link_guard = link_guard(hub, Carrier::LegacySse(opened?));
+        let peer = self.initialize(link_guard.link()).await?;
+        Ok((link_guard, peer, KnownProtocol::LegacySse))
     }
 
     /// The modern handshake.
@@ -240,11 +242,11 @@ impl Greeter<'_> {
         let mut params = Map::new();
         let meta = modern_meta(MODERN, self.capabilities());
         params.insert("_meta".to_owned(), Value::Object(meta));
-        let ask = || link.greet("server/discover", &params, PendingCall::background());
-        let answer = match ask().await {
+        let request = || link.handshake("server/discover", &params, PendingCall::background());
+        let answer = match request().await {
             // The error lists our own version as supported: retry once.
             Err(UpstreamError::Rpc(error)) if supported(&error).any(|v| v == MODERN) => {
-                ask().await?
+                request().await?
             }
             other => other?,
         };
@@ -277,7 +279,7 @@ impl Greeter<'_> {
         params.insert("capabilities".to_owned(), self.capabilities().into());
         params.insert("clientInfo".to_owned(), client_info());
         let answer = link
-            .greet("initialize", &params, PendingCall::background())
+            .handshake("initialize", &params, PendingCall::background())
             .await?;
         let Value::Object(mut answer) = answer else {
             return Err(garbage("its reply to initialize is not an object"));
@@ -291,20 +293,21 @@ impl Greeter<'_> {
         };
         let info = answer.remove("serverInfo").unwrap_or_default();
         let peer = Peer::new(Era::Legacy, version, info, answer);
-        let greeted = message::notification("notifications/initialized", None);
+        let negotiated = message::notification("notifications/initialized", None);
         match &link.carrier {
             Carrier::Streamable(streamable) => {
-                streamable.speak((version >= NAMED_SINCE).then_some(version), false);
-                streamable.notify(greeted).await?;
+                streamable
+                    .set_protocol((version >= VERSION_HEADER_SINCE).then_some(version), false);
+                streamable.notify(negotiated).await?;
             }
-            Carrier::OldEvents(old) => old.post(greeted).await?,
-            Carrier::Pipe => link.hub.send(greeted).await?,
+            Carrier::LegacySse(old) => old.post(negotiated).await?,
+            Carrier::Pipe => link.hub.send(negotiated).await?,
         }
         Ok(peer)
     }
 }
 
-fn kept(hub: Arc<Hub>, carrier: Carrier) -> LinkGuard {
+fn link_guard(hub: Arc<Hub>, carrier: Carrier) -> LinkGuard {
     LinkGuard(Some(Arc::new(ServerLink { hub, carrier })))
 }
 

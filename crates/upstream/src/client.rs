@@ -9,7 +9,7 @@ use crate::server::Bounds;
 
 /// Sends requests to a server. Results are unchanged, with all additional fields.
 #[async_trait]
-pub trait Speak: Send + Sync {
+pub trait McpClient: Send + Sync {
     /// Sends any request by its 2025-11-25 name, translated to the server's era: `ping`,
     /// `logging/setLevel`, `resources/subscribe` and `resources/unsubscribe` work with all servers.
     /// Dropping the future cancels the request.
