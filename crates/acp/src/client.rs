@@ -321,6 +321,7 @@ impl AgentRequests {
                 format!("too many concurrent requests (limit {MAX_REQUESTS}); wait for a response");
             return responder.respond_with_error(refused(&why));
         }
+        // Dropped with the task, so that a panic or a lost connection frees the slot too.
         let busy = RequestSlot(self);
         connection.spawn(async move {
             let answer = busy.0.answer(request).await;

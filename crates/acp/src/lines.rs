@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_does_not_read_answers_is_not_listened_to() {
+    async fn a_peer_that_does_not_read_is_not_read_from() {
         let bounds = Bounds {
             unanswered: 1,
             ..Bounds::default()

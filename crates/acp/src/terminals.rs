@@ -59,6 +59,7 @@ impl Terminals {
             .await
             .map_err(|why| refused(&why))?;
         let mut table = self.table();
+        // Numbers are never reused: a late request must not reach another command.
         table.created += 1;
         let id = format!("terminal-{}", table.created);
         table.open.insert(id.clone(), terminal);

@@ -217,7 +217,7 @@ async fn done_by(
 }
 
 #[tokio::test]
-async fn a_task_is_told_and_its_answer_comes_back() {
+async fn a_prompt_returns_the_reply() {
     let clerk = Arc::new(Clerk::default());
     let reply = done_by(&clerk, ALL, async |mut agent: Script| {
         let prompt = agent.handshake().await;
@@ -242,7 +242,7 @@ async fn a_task_is_told_and_its_answer_comes_back() {
 }
 
 #[tokio::test]
-async fn what_is_offered_is_answered() {
+async fn requests_for_offered_capabilities_are_answered() {
     let clerk = Arc::new(Clerk {
         allow: true,
         ..Clerk::default()
@@ -291,7 +291,7 @@ async fn what_is_offered_is_answered() {
 }
 
 #[tokio::test]
-async fn what_was_not_offered_is_answered_with_an_error() {
+async fn requests_for_other_capabilities_are_refused() {
     let clerk = Arc::new(Clerk::default());
     let reply = done_by(
         &clerk,
@@ -455,7 +455,7 @@ async fn garbage_without_end_ends_the_conversation() {
 }
 
 #[tokio::test]
-async fn an_agent_that_goes_is_missed_at_once() {
+async fn an_agent_that_exits_fails_the_prompt_at_once() {
     let clerk = Arc::new(Clerk::default());
     for after in 0..3 {
         let ended = task(
@@ -499,7 +499,7 @@ async fn a_silent_agent_times_out() {
 }
 
 #[tokio::test]
-async fn a_cancelled_task_tells_the_agent_and_withdraws_its_questions() {
+async fn a_cancelled_task_notifies_the_agent_and_cancels_its_requests() {
     let clerk = Arc::new(Clerk {
         slow: true,
         ..Clerk::default()
@@ -532,7 +532,7 @@ async fn a_cancelled_task_tells_the_agent_and_withdraws_its_questions() {
 }
 
 #[tokio::test]
-async fn errors_and_logins_are_told() {
+async fn errors_and_required_logins_are_reported() {
     let clerk = Arc::new(Clerk::default());
     let failing = async |code: i32| {
         task(

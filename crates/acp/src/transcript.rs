@@ -133,6 +133,7 @@ impl TurnState {
             }
             _ => return None,
         };
+        // Removed, so that a repeated end is reported once.
         let call = self.calls.remove(&id)?;
         self.report(AgentEvent::ToolDone {
             title: call.title,
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_what_was_said_after_the_last_call() {
+    fn the_reply_is_the_text_after_the_last_call() {
         let chunk = TurnTranscript::default();
         chunk.record(append_text("I look "));
         chunk.record(append_text("first."));
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_calls_is_told_only_so_far() {
+    fn events_of_a_flood_of_calls_are_limited() {
         let chunk = TurnTranscript::default();
         let mut count = 0;
         for n in 0..10_000 {
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_told_when_it_begins_and_when_it_ends() {
+    fn start_and_end_of_a_call_are_reported() {
         let chunk = TurnTranscript::default();
         let call = ToolCall::new("1", "ls\n-la")
             .kind(ToolKind::Execute)
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_told_with_its_arguments_where_they_come_later() {
+    fn the_start_of_a_call_is_reported_once_its_arguments_are_known() {
         let chunk = TurnTranscript::default();
         let call = ToolCall::new("1", "Write").raw_input(json!({}));
         assert!(chunk.record(SessionUpdate::ToolCall(call)).is_none());

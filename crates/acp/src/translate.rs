@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_said_once() {
+    fn text_is_sent_once() {
         use ChatState::{Delta, Final, Partial};
         check(&[(Delta, "he"), (Delta, "llo"), (Final, "hello")], "hello");
         check(&[(Delta, "he"), (Final, "hello")], "hello");
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_begins_anew_says_so() {
+    fn a_restarted_reply_is_announced() {
         let mut stream = TurnUpdates::default();
         stream.chat(&event(ChatState::Delta, "hal"));
         let mut again = ChatEventPayload::new(None, "main", ChatState::Delta);
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_earlier_is_told_again() {
+    fn a_loaded_session_replays_its_history() {
         let user = ChatMessage::new(ChatRole::User, vec![ChatBlock::text("hi")]);
         let encoded = serde_json::to_value(&replay(&user)[0]).unwrap();
         assert_eq!(encoded["sessionUpdate"], "user_message_chunk");

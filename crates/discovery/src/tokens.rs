@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::stem::stem;
 
 /// Maximum word length in bytes; longer runs are cut.
-const LONGEST_WORD: usize = 40;
+const MAX_WORD: usize = 40;
 
 /// Stop words.
 const STOP: &str = "a an and are as at be been but by can could did do does for from get got had has have he her here hers him his how i if in into is it its itself just like me more most my no nor not now of off on once only or our out over own please s she should so some such t than that the their them then there these they this those through to too under until up very was we were what when where which while who whom why will with would you your yours am about also any let us need want help know tell give find provide looking look using use make d ll m re ve";
@@ -34,16 +34,17 @@ pub fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The lower-case words of `text`, at most `most`.
+/// The lower-case words of `text`, at most `limit`.
 ///
 /// A change of case, a change between letters and digits, and punctuation end a word.
-pub fn words(text: &str, most: usize) -> Vec<String> {
+pub fn tokenize(text: &str, limit: usize) -> Vec<String> {
     let mut out = Vec::new();
     let mut word = String::new();
     let mut before: Option<char> = None;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        if out.len() >= most {
+        // Checked inside the loop: a long text must not be split completely for its first words.
+        if out.len() >= limit {
             return out;
         }
         if matches!(c, '\'' | '\u{2019}') && before.is_some_and(char::is_alphabetic) {
@@ -75,13 +76,13 @@ pub fn words(text: &str, most: usize) -> Vec<String> {
             }
         }
         // Hashes and encoded data must not fill the lexicon.
-        if word.len() < LONGEST_WORD {
+        if word.len() < MAX_WORD {
             word.extend(c.to_lowercase());
         }
         before = Some(c);
     }
     finish(&mut word, &mut out);
-    out.truncate(most);
+    out.truncate(limit);
     out
 }
 
@@ -144,7 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn split(text: &str) -> Vec<String> {
-        words(text, 100)
+        tokenize(text, 100)
     }
 
     #[test]
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_asking_weigh_less_than_words_of_matter() {
+    fn polite_words_weigh_less_than_content_words() {
         assert_eq!(weight("the", &stem("the")), 0.0);
         assert_eq!(weight("suggestions", &stem("suggestions")), 0.5);
         assert_eq!(weight("invoice", &stem("invoice")), 1.0);
@@ -198,25 +199,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_are_never_empty_never_too_long_and_never_too_many(text in "\\PC{0,300}", most in 0usize..50) {
-            let all = words(&text, most);
-            prop_assert!(all.len() <= most);
+        fn words_are_never_empty_never_too_long_and_never_too_many(text in "\\PC{0,300}", limit in 0usize..50) {
+            let all = tokenize(&text, limit);
+            prop_assert!(all.len() <= limit);
             for word in all {
                 prop_assert!(!word.is_empty());
-                prop_assert!(word.len() <= LONGEST_WORD + 12, "{word}");
+                prop_assert!(word.len() <= MAX_WORD + 12, "{word}");
                 prop_assert!(word.chars().all(|c| !c.is_ascii_uppercase() && !c.is_ascii_punctuation()));
             }
         }
 
         #[test]
         fn taking_words_apart_again_changes_nothing(text in "[a-zA-Z0-9 _.-]{0,80}") {
-            let once = words(&text, 1000);
-            prop_assert_eq!(words(&once.join(" "), 1000), once);
+            let once = tokenize(&text, 1000);
+            prop_assert_eq!(tokenize(&once.join(" "), 1000), once);
         }
 
         #[test]
         fn stems_are_found_for_anything(text in "\\PC{0,60}") {
-            for word in words(&text, 100) {
+            for word in tokenize(&text, 100) {
                 prop_assert!(!stem(&word).is_empty());
             }
         }

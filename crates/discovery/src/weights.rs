@@ -60,6 +60,7 @@ impl Features {
 /// The score to rank by. Short queries rely on vectors and related terms, long ones on their own words.
 pub fn score(features: &Features, length: usize, vectors: bool) -> f32 {
     let (short, long) = if vectors { &WITH } else { &WITHOUT };
+    // Interpolated, so that one more word never makes the ranking jump.
     let by = (length as f32 / LONG).min(1.0);
     features
         .row()
@@ -74,7 +75,7 @@ pub fn score(features: &Features, length: usize, vectors: bool) -> f32 {
 ///
 /// Calibrated: of hits with a probability of 0.4, about two in five are correct.
 pub fn likely(features: &Features, chance: f32, vectors: bool) -> Option<f32> {
-    let (least, log_odds) = match vectors {
+    let (threshold, log_odds) = match vectors {
         true => (
             0.2,
             -0.53
@@ -89,5 +90,5 @@ pub fn likely(features: &Features, chance: f32, vectors: bool) -> Option<f32> {
         ),
     };
     let evidence = features.vector + features.answered + features.share;
-    (evidence >= least).then(|| 1.0 / (1.0 + (-log_odds).exp()))
+    (evidence >= threshold).then(|| 1.0 / (1.0 + (-log_odds).exp()))
 }

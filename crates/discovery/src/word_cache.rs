@@ -7,19 +7,19 @@ use std::sync::{Arc, RwLock};
 use crate::parsed_query::ParsedQuery;
 use crate::segment::Rows;
 use crate::snapshot::Snapshot;
+use crate::tokens::is_number;
 use crate::vectors::{QuantisedVector, VectorsError, WIDTH, WordVectors, dot_row};
-use crate::words::is_number;
 
 /// Maximum cached words; the cache is cleared when it is full.
-const MOST_HELD: usize = 30_000;
+const MAX_CACHED: usize = 30_000;
 
 /// Number of leading dimensions used to select candidates: they carry most of the information.
 const HEAD: usize = 64;
 
 /// A vector model and its cache.
-pub struct Meaning {
+pub struct WordVectorCache {
     model: WordVectors,
-    held: RwLock<HashMap<Arc<str>, Arc<QuantisedVector>>>,
+    cache: RwLock<HashMap<Arc<str>, Arc<QuantisedVector>>>,
 }
 
 /// The vectors of all segments of a snapshot.
@@ -27,12 +27,12 @@ pub struct SnapshotVectors {
     rows: Vec<(Arc<Rows>, u32)>,
 }
 
-impl Meaning {
+impl WordVectorCache {
     /// Opens a folder of vectors.
     pub fn open(folder: &Path) -> Result<Self, VectorsError> {
         Ok(Self {
             model: WordVectors::open(folder)?,
-            held: RwLock::default(),
+            cache: RwLock::default(),
         })
     }
 
@@ -51,23 +51,31 @@ impl Meaning {
     pub fn words(&self, words: &[Arc<str>]) -> Vec<Arc<QuantisedVector>> {
         // Read lock first: after warm-up every word is cached, and searches run concurrently.
         let mut out: Vec<Option<Arc<QuantisedVector>>> = {
-            let held = self.held.read().unwrap_or_else(|held| held.into_inner());
-            words.iter().map(|word| held.get(word).cloned()).collect()
+            let cache = self
+                .cache
+                .read()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            words.iter().map(|word| cache.get(word).cloned()).collect()
         };
         let mut new = Vec::new();
         for (word, slot) in words.iter().zip(&mut out) {
             if slot.is_none() {
-                let made = Arc::new(QuantisedVector::of(&self.model.word(word)));
-                new.push((Arc::clone(word), Arc::clone(&made)));
-                *slot = Some(made);
+                let computed = Arc::new(QuantisedVector::of(&self.model.word(word)));
+                new.push((Arc::clone(word), Arc::clone(&computed)));
+                *slot = Some(computed);
             }
         }
         if !new.is_empty() {
-            let mut held = self.held.write().unwrap_or_else(|held| held.into_inner());
-            if held.len() + new.len() > MOST_HELD {
-                held.clear();
+            let mut cache = self
+                .cache
+                .write()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            // Cleared as a whole: tracking the age of every word would cost more than computing the few in
+            // use again.
+            if cache.len() + new.len() > MAX_CACHED {
+                cache.clear();
             }
-            held.extend(new.into_iter().take(MOST_HELD));
+            cache.extend(new.into_iter().take(MAX_CACHED));
         }
         out.into_iter().flatten().collect()
     }
@@ -82,6 +90,7 @@ impl Meaning {
         let mut sum = [0.0; WIDTH];
         for &index in part {
             let (word, small) = (&parsed.words[index], &vectors[index]);
+            // A number says nothing about the topic, and its vector would shift the sum.
             if is_number(&word.surface) {
                 continue;
             }
@@ -96,11 +105,11 @@ impl Meaning {
 
 impl SnapshotVectors {
     /// Approximate similarity of every entry, by the leading dimensions.
-    pub fn roughly(&self, to: &QuantisedVector, mut tell: impl FnMut(u32, f32)) {
+    pub fn roughly(&self, to: &QuantisedVector, mut report: impl FnMut(u32, f32)) {
         for (rows, base) in &self.rows {
             let all = rows.bytes.chunks_exact(WIDTH).zip(&rows.scales);
             for (number, (row, scale)) in (*base..).zip(all) {
-                tell(
+                report(
                     number,
                     dot_row(&row[..HEAD], &to.bytes[..HEAD]) as f32 * scale * to.scale,
                 );
@@ -109,7 +118,7 @@ impl SnapshotVectors {
     }
 
     /// Similarity of one entry.
-    pub fn near(&self, (segment, inside): (usize, usize), to: &QuantisedVector) -> f32 {
+    pub fn similarity(&self, (segment, inside): (usize, usize), to: &QuantisedVector) -> f32 {
         let rows = &self.rows[segment].0;
         let row = &rows.bytes[inside * WIDTH..(inside + 1) * WIDTH];
         dot_row(row, &to.bytes) as f32 * rows.scales[inside] * to.scale

@@ -57,11 +57,11 @@ fn plain_words_find_the_right_tool_nearly_always() {
     let index = stocked();
     let mut found = 0;
     let mut missed = Vec::new();
-    for (text, wanted) in QUERIES {
+    for (text, expected) in QUERIES {
         let answer = ask(&index, text);
-        match names(&answer).contains(wanted) {
+        match names(&answer).contains(expected) {
             true => found += 1,
-            false => missed.push((*text, *wanted)),
+            false => missed.push((*text, *expected)),
         }
     }
     assert!(
@@ -93,7 +93,7 @@ fn a_tool_called_by_its_name_is_certain_and_first() {
 #[test]
 fn one_word_is_enough_even_unfinished_or_misspelt() {
     let index = stocked();
-    for (text, wanted) in [
+    for (text, expected) in [
         ("weather", "forecast"),
         ("invoices", "list_invoices"),
         ("invoi", "list_invoices"),
@@ -104,7 +104,7 @@ fn one_word_is_enough_even_unfinished_or_misspelt() {
     ] {
         let answer = ask(&index, text);
         assert!(
-            names(&answer).contains(&wanted),
+            names(&answer).contains(&expected),
             "{text}: {:?}",
             names(&answer)
         );
@@ -152,10 +152,10 @@ fn a_long_request_finds_a_tool_for_every_step() {
         "Look up the weather forecast for Lisbon tomorrow. Then create a calendar event for the picnic, and finally send Ann an email with the details.",
     );
     assert_eq!(answer.steps.len(), 3, "{:?}", answer.steps);
-    for wanted in ["forecast", "create_event", "send_message"] {
+    for expected in ["forecast", "create_event", "send_message"] {
         assert!(
-            names(&answer).contains(&wanted),
-            "{wanted}: {:?}",
+            names(&answer).contains(&expected),
+            "{expected}: {:?}",
             names(&answer)
         );
     }
@@ -173,7 +173,7 @@ fn a_long_request_finds_a_tool_for_every_step() {
 }
 
 #[test]
-fn a_hit_says_why() {
+fn a_hit_lists_its_reasons() {
     let answer = ask(&stocked(), "forecast of the weather");
     let why = &answer.hits[0].why;
     assert_eq!(why.lexical_rank, Some(1));
@@ -184,7 +184,7 @@ fn a_hit_says_why() {
 }
 
 #[test]
-fn a_shelf_is_replaced_whole_and_taken_out_whole() {
+fn a_segment_is_replaced_and_removed_atomically() {
     let index = empty();
     index.upsert(
         "zoo",
@@ -286,12 +286,12 @@ fn parameters_titles_and_tags_are_found_too() {
     let mut tagged = tool("misc", "op18", "");
     tagged.tags = vec!["accounting".into()];
     index.upsert("misc", vec![lookup, titled, tagged]);
-    for (text, wanted) in [
+    for (text, expected) in [
         ("postcode", "lookup"),
         ("refund", "op17"),
         ("accounting", "op18"),
     ] {
-        assert_eq!(names(&ask(&index, text)).first(), Some(&wanted), "{text}");
+        assert_eq!(names(&ask(&index, text)).first(), Some(&expected), "{text}");
     }
 }
 
@@ -375,7 +375,7 @@ fn searches_and_changes_go_on_at_once() {
 }
 
 #[test]
-fn words_of_shelves_that_are_gone_are_let_go() {
+fn terms_of_removed_segments_are_freed() {
     let index = stocked();
     for round in 0..40u32 {
         let entries = (0..20u32)

@@ -107,6 +107,7 @@ impl ReplyDraft {
 
     /// Appends to the arguments of call `key`.
     pub(crate) fn arguments(&mut self, key: u64, more: &str, on: On<'_>) -> Result<(), Fault> {
+        // Counted for the estimate of an incomplete reply, see `used_so_far`.
         self.bytes += more.len() as u64;
         let part = self.call_part(key);
         let part = part.ok_or_else(|| Fault::garbage("arguments of an unknown call"))?;
@@ -156,6 +157,7 @@ impl ReplyDraft {
     fn add(&mut self, key: u64, kind: PartKind, more: &str) {
         self.started = true;
         self.bytes += more.len() as u64;
+        // By kind too: some servers use one index for thoughts and text.
         let same = |part: &&mut DraftPart| part.key == key && part.kind == kind;
         match self.parts.iter_mut().rev().find(same) {
             Some(part) => part.text.push_str(more),
@@ -175,6 +177,7 @@ impl ReplyDraft {
             return None;
         }
         let mut usage = self.usage;
+        // The request was processed, so its input is charged even if the numbers never came.
         if usage.total_input() == 0 {
             usage.input = estimated_input;
         }
@@ -187,6 +190,7 @@ impl ReplyDraft {
     pub(crate) fn finish(self) -> Result<Finished, Fault> {
         if !self.ended {
             let nothing = Fault::garbage("it contains no part of a reply");
+            // A reply without any part is another error: the server may not speak this format at all.
             return Err(if self.started { Fault::cut() } else { nothing });
         }
         let from = self.from;

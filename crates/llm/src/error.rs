@@ -143,6 +143,7 @@ impl fmt::Display for ModelError {
             let Some(failure) = &attempt.failure else {
                 continue;
             };
+            // Each model once: retries of the same model usually fail alike.
             if !named.contains(&&attempt.model) {
                 write!(f, "; then {}: {}", attempt.model, failure.message)?;
                 named.push(&attempt.model);

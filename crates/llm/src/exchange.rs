@@ -51,6 +51,7 @@ pub(crate) async fn stream(
     on: On<'_>,
     context: &ExchangeContext<'_>,
 ) -> Result<(), Fault> {
+    // Read for each request: the owner may have replaced the key meanwhile.
     let (headers, used) = within(context, endpoint.headers(context.secrets)).await??;
     // A reply may take minutes: release the JSON tree as soon as it is serialized.
     let Prepared { path, body, .. } = prepared;
@@ -123,6 +124,7 @@ async fn within<T>(
     work: impl Future<Output = T>,
 ) -> Result<T, Fault> {
     tokio::select! {
+        // Biased: a cancelled request must not return a result that the caller no longer expects.
         biased;
         () = context.cancel.cancelled() => Err(Fault::cancelled()),
         done = work => Ok(done),

@@ -239,6 +239,7 @@ impl<'a> FailoverRun<'a> {
             let fault = match done {
                 Ok(mut reply) => {
                     self.attempts.push(attempt);
+                    // All attempts, the failed ones too: they may have cost something.
                     reply.attempts = std::mem::take(&mut self.attempts);
                     return Ok(reply);
                 }
@@ -280,6 +281,7 @@ impl<'a> FailoverRun<'a> {
             }
             wait = wait.max(*said);
         }
+        // A retry that could not finish before the failover would only delay the fallback.
         let fits = deadline.is_none_or(|by| Instant::now() + wait + MIN_RETRY_TIME <= by);
         fits.then_some(wait)
     }
@@ -313,6 +315,7 @@ impl<'a> FailoverRun<'a> {
         let seen = draft.used_so_far(estimate.input_tokens);
         let mut finished = sent.and_then(|()| draft.finish());
         if let Ok(finished) = &mut finished {
+            // Notes on the request come before those on the reply.
             finished.notes.splice(0..0, notes);
             if let (0, Some(seen)) = (finished.usage.total(), seen) {
                 finished.usage = seen;
@@ -343,6 +346,7 @@ impl<'a> FailoverRun<'a> {
         // Reserved at the maximum cost: concurrent calls must not together exceed a limit that each
         // alone respects.
         let input = input_tokens(self.request);
+        // Output is the larger part of the cost and unknown, so its limit counts.
         let output = u64::from(self.max_output());
         let estimate = Estimate {
             model: model.clone(),

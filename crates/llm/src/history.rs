@@ -36,9 +36,11 @@ pub(crate) fn tidy(messages: &[Message]) -> Vec<Message> {
             }
         }
     }
+    // A conversation must begin with the user; compaction may have cut that message.
     if matches!(tidied.first(), Some(Message::Assistant { .. })) {
         tidied.insert(0, Message::user(GO_ON));
     }
+    // Some providers continue a final assistant message instead of answering it.
     if matches!(tidied.last(), None | Some(Message::Assistant { .. })) {
         tidied.push(Message::user(GO_ON));
     }
@@ -55,6 +57,7 @@ fn add_user(tidied: &mut Vec<Message>, mut more: Vec<Block>) {
         return;
     }
     match tidied.last_mut() {
+        // Providers require that roles alternate.
         Some(Message::User { content }) => content.append(&mut more),
         _ => tidied.push(Message::User { content: more }),
     }
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_come_again_are_told_apart() {
+    fn repeated_call_ids_become_unique() {
         let reply_blocks = |content| Message::Assistant { content };
         let tool = |results| Message::Tool { results };
         let twice = [
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_result_is_told_as_interrupted() {
+    fn a_call_without_result_is_marked_interrupted() {
         let reply_blocks = Message::Assistant {
             content: vec![call("1")],
         };

@@ -120,6 +120,7 @@ impl Models {
             cancel,
             timeouts,
         };
+        // The first error is reported: it is about the path that most servers have.
         let mut first = None;
         // Ollama also has a path of its own.
         for path in endpoint.wire.lists(&endpoint.base) {
@@ -165,6 +166,7 @@ impl Models {
     ) -> Result<Checked, ModelError> {
         let request = ModelRequest {
             model: Some(model.clone()),
+            // Without fallbacks: the test is about this model, not about any that answers.
             fallbacks: Some(Vec::new()),
             messages: vec![Message::user("Reply with the one word: ok")],
             max_output_tokens: Some(TEST_TOKENS),

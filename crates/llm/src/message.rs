@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_that_are_not_an_object_say_what_to_do() {
+    fn arguments_that_are_not_an_object_are_explained() {
         assert_eq!(Arguments::parse(" "), Arguments::Named(Map::new()));
         assert_eq!(Arguments::parse("null"), Arguments::Named(Map::new()));
         let Arguments::Named(named) = Arguments::parse(r#"{"a": 1}"#) else {

@@ -189,6 +189,7 @@ impl ProviderPreset {
     /// All presets: the built-in ones and the owner's, which override a built-in one of the same name.
     /// Problems of the owner's presets are among [`crate::Models::problems`].
     pub fn all(settings: &ModelSettings) -> Vec<Self> {
+        // The settings key keeps its name: files of existing installations use it.
         let own = settings.makers.keys();
         let mut own: Vec<Self> = own.filter_map(|id| Self::own(settings, id).ok()).collect();
         let mut all: Vec<Self> = Vec::with_capacity(KNOWN.len() + own.len());
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_go_to_makers_over_tls_and_servers_of_this_machine_want_none() {
+    fn keys_are_sent_over_tls_only_and_local_servers_need_none() {
         for preset in ProviderPreset::all(&ModelSettings::default()) {
             let url: Url = preset.address().parse().unwrap();
             match preset.needs_key {
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owners_own_go_before_the_known_and_wrong_ones_are_told() {
+    fn custom_presets_override_built_in_ones_and_invalid_ones_are_reported() {
         let settings = settings(json!({ "makers": {
             "ollama": { "kind": "openai", "base_url": "http://10.0.0.5:11434/v1", "needs_key": false },
             "ours": { "kind": "openai", "base_url": "https://models.example.com/v1", "model": "big" },
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_differs_is_not_the_makers() {
+    fn a_provider_that_differs_from_its_preset_is_reported() {
         let anthropic = known("anthropic");
         let with = |change: serde_json::Value| {
             let mut value = json!(anthropic.provider());
@@ -403,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_meant_with_and_without_its_maker() {
+    fn a_model_name_may_have_the_provider_prefix() {
         let model =
             |id: &str, entry: &str| known(id).model(Some(entry)).map(|m| m.unwrap().to_string());
         assert_eq!(model("anthropic", "anthropic/m").unwrap(), "anthropic/m");

@@ -118,6 +118,7 @@ impl HttpEndpoint {
             let name = name.map_err(|_| "headers contains an invalid name".to_owned())?;
             headers.push((name, value.clone()));
         }
+        // Only names that cannot point elsewhere: any other name is resolved by DNS.
         let local = match base.host() {
             Some(Host::Ipv4(v4)) => v4.is_loopback(),
             Some(Host::Ipv6(v6)) => v6.is_loopback(),
@@ -181,6 +182,7 @@ fn sensitive(text: &str) -> Result<HeaderValue, Fault> {
     let mut value =
         // Keys are pasted with line breaks at their end.
         HeaderValue::from_str(text.trim()).map_err(|_| Fault::new(ErrorKind::Auth, wrong))?;
+    // Keeps the value out of debug output and of HTTP/2 header tables.
     value.set_sensitive(true);
     Ok(value)
 }

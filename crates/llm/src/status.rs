@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn each_provider_is_understood_in_its_own_words() {
+    fn each_providers_errors_are_understood() {
         let openai = |code: &str, message: &str| json!({ "error": { "message": message, "type": "x", "code": code } });
         let claude = |sort: &str, message: &str| json!({ "type": "error", "error": { "type": sort, "message": message } });
         let google = |status: &str, message: &str| json!({ "error": { "code": 400, "status": status, "message": message } });
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_to_wait_is_read_from_wherever_it_is_said() {
+    fn retry_delays_are_found_in_headers_and_bodies() {
         let wait = |name: &'static str, value: &'static str, body: Value| {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_static(value));

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_are_dollars_or_said_to_be_unknown() {
+    fn costs_are_dollars_or_unknown() {
         assert_eq!(Cost::MicroDollars(1_234_567).to_string(), "$1.234567");
         assert_eq!(Cost::MicroDollars(50).to_string(), "$0.000050");
         assert!(Cost::Unknown.to_string().contains("models.prices"));

@@ -254,7 +254,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn any_way_of_writing_the_gateway_leads_to_its_socket() {
+    fn every_gateway_url_leads_to_its_socket() {
         for (gateway, url) in [
             ("http://127.0.0.1:7717", "ws://127.0.0.1:7717/ws"),
             ("https://hands.example/", "wss://hands.example/ws"),

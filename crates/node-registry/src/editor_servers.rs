@@ -18,7 +18,7 @@ use manyhands_core::{
 use manyhands_upstream::outcome;
 use serde_json::Value;
 
-use super::naming::full_name;
+use super::names::full_name;
 use super::node::{ConnectedNode, NodeInfo, NodeOutbox};
 use super::offer::{self, Offer};
 use super::tool::failure;
@@ -48,16 +48,16 @@ pub struct EditorServer {
 impl Nodes {
     /// Publishes the tools for their session. If the name is taken, for instance by the same server
     /// in another session, a number is appended.
-    pub fn bring(
+    pub fn connect_editor_server(
         &self,
-        brought: EditorServer,
+        editor_server: EditorServer,
         outbox: NodeOutbox,
     ) -> Result<Arc<ConnectedNode>, ToolError> {
         let EditorServer {
             name,
             mut offer,
             session,
-        } = brought;
+        } = editor_server;
         let key: Arc<str> = session.to_string().into();
         if !name.starts_with(PREFIX) {
             let message = format!("must begin with {PREFIX:?} for tools of one session");
@@ -66,8 +66,12 @@ impl Nodes {
         let mut state = self.state();
         // Checked under the lock that also inserts, so that concurrent connections cannot exceed
         // the limit.
-        let own = state.brought.values().filter(|of| **of == key).count();
-        if own >= MAX_IN_SESSION || state.brought.len() >= MAX_IN_ALL {
+        let own = state
+            .editor_servers
+            .values()
+            .filter(|of| **of == key)
+            .count();
+        if own >= MAX_IN_SESSION || state.editor_servers.len() >= MAX_IN_ALL {
             let message = format!(
                 "too many editor servers (limit {MAX_IN_SESSION} per session, {MAX_IN_ALL} in total)"
             );
@@ -89,6 +93,7 @@ impl Nodes {
         let about = NodeInfo {
             id: id.clone(),
             cancels: offer.cancels,
+            // An editor's machine takes no part in transfers.
             checked: false,
             prints: offer.prints,
             full_output: false,
@@ -104,19 +109,20 @@ impl Nodes {
             Arc::new(EditorTool::new(&node, tool, definition, &key))
         });
         let tools = tools.collect();
-        self.shelve(&id, Some(tools))?;
-        state.brought.insert(id, key);
+        self.publish(&id, Some(tools))?;
+        state.editor_servers.insert(id, key);
         drop(state);
         self.note_change();
         Ok(node)
     }
 
     /// Removes the tools.
-    pub fn take_away(&self, node: &Arc<ConnectedNode>) {
+    pub fn disconnect_editor_server(&self, node: &Arc<ConnectedNode>) {
+        // Calls in flight fail first, before their tools disappear.
         node.end("the editor disconnected");
         let mut state = self.state();
-        state.brought.remove(node.id());
-        let _ = self.shelve(node.id(), None); // removing cannot fail
+        state.editor_servers.remove(node.id());
+        let _ = self.publish(node.id(), None); // removing cannot fail
         drop(state);
         self.note_change();
     }

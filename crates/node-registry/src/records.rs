@@ -16,9 +16,9 @@ const GATHER: Duration = Duration::from_millis(200);
 
 impl Nodes {
     /// Writes changed records in batches, until dropped.
-    pub async fn keep_records(&self) {
+    pub async fn persist_records(&self) {
         loop {
-            self.unkept.notified().await;
+            self.unsaved.notified().await;
             tokio::time::sleep(GATHER).await;
             if let Err(error) = self.flush().await {
                 tracing::warn!(event = "node_last_seen_save_failed", %error, "failed to persist when nodes were last seen; will retry");
@@ -28,20 +28,20 @@ impl Nodes {
 
     /// Writes changed records now.
     pub async fn flush(&self) -> Result<(), StoreError> {
-        let _keeping = self.keeping.lock().await;
+        let _saving = self.saving.lock().await;
         let (names, records) = {
             let mut state = self.state();
-            let names = std::mem::take(&mut state.unkept);
+            let names = std::mem::take(&mut state.unsaved);
             let known = |id: &NodeId| state.known.get(id).cloned();
             let records: Vec<NodeRecord> = names.iter().filter_map(known).collect();
             (names, records)
         };
-        let kept = self.records.put(&records).await;
+        let saved = self.records.put(&records).await;
         // Put the names back, or a full disk would lose the change until the node connects again.
-        if kept.is_err() {
-            self.state().unkept.extend(names);
+        if saved.is_err() {
+            self.state().unsaved.extend(names);
         }
-        kept
+        saved
     }
 
     /// Removes expired records.
@@ -89,15 +89,15 @@ impl Nodes {
             record.former.push(old.id.clone());
             record.id = new.clone();
             state.known.remove(&old.id);
-            state.unkept.remove(&old.id);
+            state.unsaved.remove(&old.id);
             state.known.insert(new.clone(), record.clone());
             record
         };
         // The map was changed first so that no other rename can take the name meanwhile; on failure
         // the change is undone below.
-        let keeping = self.keeping.lock().await;
+        let saving = self.saving.lock().await;
         let renamed = self.records.rename(&old.id, &record).await;
-        drop(keeping);
+        drop(saving);
         if let Err(error) = renamed {
             let mut state = self.state();
             state.known.remove(&new);
@@ -105,7 +105,7 @@ impl Nodes {
             return Err(error.into());
         }
         self.disconnect(&old.id, "the node was renamed and must reconnect");
-        self.roll.note();
+        self.node_changes.note();
         Ok(new)
     }
 
@@ -123,17 +123,17 @@ impl Nodes {
         }
         // The record may not be on disk yet; the lock keeps a concurrent flush from writing it
         // again.
-        let keeping = self.keeping.lock().await;
+        let saving = self.saving.lock().await;
         let removed = self.records.remove(&record.id).await;
         removed?;
         {
             let mut state = self.state();
             state.known.remove(&record.id);
-            state.unkept.remove(&record.id);
+            state.unsaved.remove(&record.id);
         }
-        drop(keeping);
+        drop(saving);
         let disconnected = self.disconnect(&record.id, "the owner removed the node");
-        self.roll.note();
+        self.node_changes.note();
         let result = NodeForgetResult {
             ok: true,
             node_id: record.id.to_string(),
@@ -159,43 +159,47 @@ impl Nodes {
     /// Stores a state change of a background process and announces it once. Returns whether it is
     /// new, and the stored notice. Nodes repeat a notice until it is acknowledged, so duplicates
     /// are normal.
-    pub async fn tell(
+    pub async fn record_notice(
         &self,
         node: &NodeId,
-        told: NodeExecEventParams,
+        params: NodeExecEventParams,
     ) -> Result<(bool, Arc<ProcessNotice>), StoreError> {
-        let call = told.call_id.as_deref();
+        let call = params.call_id.as_deref();
         let origin = call.and_then(|call| self.origins.of(node, call));
-        let mut news = NodeNews {
+        let mut stored = NodeNews {
             node: node.clone(),
-            event_id: told.event_id.clone(),
-            session_id: told.session_id.clone(),
-            event: told.event.word().to_owned(),
+            event_id: params.event_id.clone(),
+            session_id: params.session_id.clone(),
+            event: params.event.word().to_owned(),
             caller: origin.as_ref().map(|origin| origin.caller.clone()),
             agent: origin.as_ref().map(|origin| origin.agent.clone()),
             session_key: origin.as_ref().and_then(|origin| origin.session.clone()),
             token: origin
                 .and_then(|origin| origin.token)
                 .map(|token| token.to_string()),
-            payload: serde_json::to_string(&told).unwrap_or_default(),
+            payload: serde_json::to_string(&params).unwrap_or_default(),
             at: self.now(),
         };
-        let new = self.records.tell(&mut news).await?;
-        let token = news.token.and_then(|token| token.parse().ok());
-        let origin = news
+        let new = self.records.tell(&mut stored).await?;
+        let token = stored.token.and_then(|token| token.parse().ok());
+        let origin = stored
             .caller
-            .zip(news.agent)
+            .zip(stored.agent)
             .map(|(caller, agent)| ProcessOrigin {
                 caller,
                 agent,
-                session: news.session_key,
+                session: stored.session_key,
                 token,
             });
         let node = node.clone();
-        let news = Arc::new(ProcessNotice { node, origin, told });
+        let stored = Arc::new(ProcessNotice {
+            node,
+            origin,
+            params,
+        });
         if new {
-            let _ = self.news.send(news.clone()); // no subscribers is fine: it is stored
+            let _ = self.notices.send(stored.clone()); // no subscribers is fine: it is stored
         }
-        Ok((new, news))
+        Ok((new, stored))
     }
 }

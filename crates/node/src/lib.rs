@@ -6,7 +6,7 @@
 
 mod backoff;
 mod calls;
-mod dial;
+mod handshake;
 mod log;
 mod node;
 mod outbox;

@@ -35,6 +35,7 @@ impl PartialFiles {
         let Some(folder) = &self.folder else { return };
         let made = fs::DirBuilder::new()
             .recursive(true)
+            // The records contain the paths of the user's files.
             .mode(0o700)
             .create(folder);
         let noted = made.and_then(|()| fs::write(name(folder, part), part.as_os_str().as_bytes()));
@@ -66,6 +67,7 @@ impl PartialFiles {
                 // Still growing, or likely to be resumed after a longer outage.
                 Ok(found) if now.since(written(&found)) < MAX_AGE => {}
                 Ok(_) => {
+                    // The record goes last: if the part cannot be removed now, the next sweep tries again.
                     if files.remove_part(part) {
                         removed += 1;
                         let _ = fs::remove_file(note.path());

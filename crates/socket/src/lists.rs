@@ -25,7 +25,7 @@ pub(super) async fn forward(gateway: &Gateway, caller: &Caller, outbox: &mpsc::S
     }
     let requests = gateway.path.approvals();
     let mut approvals = requests.changes().listen();
-    let mut nodes = gateway.nodes.roll().listen();
+    let mut nodes = gateway.nodes.node_changes().listen();
     let mut jobs = gateway.cron().changes().listen();
     let mut chats = gateway.chats().records().changes().listen();
     let mut next_expiry = requests.pending().await.ok().and_then(|(_, first)| first);

@@ -134,6 +134,8 @@ pub trait McpClient: Send + Sync {
                 let what = format!("its reply to {method} has no {key}");
                 return Err(UpstreamError::Garbage(what));
             };
+            // Entries are counted in memory too: a few may be huge, and many small ones exceed their JSON
+            // size.
             size += entries.iter().map(weight).sum::<usize>();
             all.extend(entries);
             if all.len() > bounds.entries || size > bounds.list {
@@ -144,6 +146,7 @@ pub trait McpClient: Send + Sync {
             }
             let next = page.get_mut("nextCursor").map(Value::take);
             match next.filter(|next| !next.is_null()) {
+                // A server that returns the same cursor again would be paged forever.
                 Some(next) if cursor.as_ref() != Some(&next) => cursor = Some(next),
                 _ => return Ok(all),
             }

@@ -62,6 +62,7 @@ impl ServerConnection {
         server: Arc<Server>,
         own: Option<Arc<dyn ServerRequestHandler>>,
     ) -> Self {
+        // In the legacy era notifications come over the connection itself.
         let listener = (peer.era == Era::Modern)
             .then(|| ChangeListener::start(link.clone(), &peer, server.capabilities.clone()));
         Self {
@@ -159,6 +160,7 @@ impl ServerConnection {
         };
         match method {
             "ping" => {
+                // The modern era has no ping; any cheap request shows that the server replies.
                 self.once("server/discover", &mut Map::new(), hooks).await?;
                 Ok(json!({}))
             }
@@ -167,6 +169,7 @@ impl ServerConnection {
                     .log_level
                     .lock()
                     .unwrap_or_else(|poisoned| poisoned.into_inner());
+                // Sent with each later request: the modern era has no state on the server.
                 *level = params.get("level").cloned();
                 Ok(json!({}))
             }
@@ -221,6 +224,7 @@ impl ServerConnection {
             let Some(handler) = handler.filter(|_| needs_input) else {
                 return Ok(self.record_mirrored(method, params, result));
             };
+            // Bounded: a server could ask for input forever.
             round += 1;
             if round > self.server.bounds.rounds {
                 return Err(garbage("too many rounds of questions"));
@@ -300,6 +304,7 @@ impl ServerConnection {
             Some(Value::Object(meta)) => meta,
             _ => Map::new(),
         };
+        // Before ours: a caller must not overwrite the fields of the protocol.
         for (key, value) in &hooks.meta {
             meta.insert(key.clone(), value.clone());
         }

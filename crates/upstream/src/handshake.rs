@@ -148,6 +148,7 @@ impl Handshake<'_> {
             // Some programs exit if the first message is not `initialize`.
             Err(UpstreamError::Lost(_) | UpstreamError::Gone(_)) if dialect == Dialect::Auto => {
                 first.link().hub.end(UpstreamError::Stopped);
+                // Waited for, or two instances of the program could use the same files.
                 let _ = timeout(STOP_TIMEOUT, first.link().hub.tasks.wait()).await;
                 let second = start()?;
                 let (peer, protocol) = self.on_stream(second.link(), Dialect::Legacy).await?;

@@ -82,6 +82,7 @@ pub fn decoded(value: &HeaderValue) -> Option<String> {
 fn spelled(text: &str) -> String {
     let blank = |b: Option<&u8>| b.is_some_and(|b| matches!(b, b' ' | b'\t'));
     let bytes = text.as_bytes();
+    // A value that looks encoded is encoded once more, so that decoding always restores the original.
     let looks_spelled = text.starts_with("=?base64?") && text.ends_with("?=");
     let odd = bytes.iter().any(|b| !(0x20..=0x7e).contains(b));
     if !(odd || looks_spelled || blank(bytes.first()) || blank(bytes.last())) {

@@ -184,6 +184,7 @@ impl Hub {
         call: Arc<PendingCall>,
     ) -> Result<PendingSlot, UpstreamError> {
         let (sender, reply) = oneshot::channel();
+        // Never reused: a late reply to a cancelled request must not answer another one.
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let waiting = PendingReply {
             reply: sender,
@@ -331,6 +332,7 @@ impl Hub {
                 let id = token.as_ref().and_then(Value::as_u64);
                 let call = id.and_then(|id| self.call(id));
                 if let Some(call) = call {
+                    // Progress restarts the timeout even if nobody listens to it.
                     call.touched.store(self.since_start(), Ordering::Relaxed);
                     if let Some(progress) = &call.progress {
                         progress(params);
@@ -409,6 +411,7 @@ impl Hub {
             (Some(one), None) if within.is_none() => {
                 (one.call.handler.clone(), Some(one.call.clone()))
             }
+            // Ambiguous: answering for the wrong caller would leak its data to the server.
             _ => (self.own.clone(), None),
         }
     }

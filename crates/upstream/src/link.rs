@@ -23,6 +23,7 @@ impl ServerLink {
         call: Arc<PendingCall>,
     ) -> CallReply {
         let mut slot = self.hub.register(call)?;
+        // The specification forbids cancelling `initialize`.
         slot.cancel_on_drop = false;
         self.exchange(&mut slot, method, params).await
     }
@@ -35,6 +36,7 @@ impl ServerLink {
         call: Arc<PendingCall>,
     ) -> CallReply {
         let mut slot = self.hub.register(call)?;
+        // Over HTTP, closing the stream of the request cancels it.
         slot.cancel_on_drop = self.carrier.shares_one_stream();
         self.exchange(&mut slot, method, params).await
     }

@@ -45,6 +45,7 @@ impl ServerNotification {
             "notifications/progress"
             | "notifications/cancelled"
             | "notifications/subscriptions/acknowledged" => return None,
+            // Passed on: clients may know extensions that this gateway does not.
             _ => Self::Other {
                 method: method.to_owned(),
                 params,

@@ -230,7 +230,7 @@ async fn edited(backend: Arc<Echo>, with: impl AsyncFnOnce(&mut Editor)) {
 }
 
 #[tokio::test]
-async fn an_editor_is_greeted_and_answered() {
+async fn an_editor_gets_the_handshake_and_replies() {
     edited(Arc::default(), async |editor: &mut Editor| {
         let hello = editor
             .request("initialize", json!({ "protocolVersion": 1 }))
@@ -287,7 +287,7 @@ async fn sessions_are_listed_and_loaded() {
 }
 
 #[tokio::test]
-async fn what_a_tool_prints_is_shown_while_it_runs_and_the_whole_at_its_end() {
+async fn tool_output_is_streamed_and_complete_at_the_end() {
     edited(Arc::default(), async |editor| {
         editor.open().await;
         editor.prompt("run").await;
@@ -329,7 +329,7 @@ async fn an_editor_that_does_not_read_misses_what_is_printed_and_nothing_piles_u
 }
 
 #[tokio::test]
-async fn the_owner_is_asked_at_the_editor() {
+async fn approvals_are_requested_in_the_editor() {
     let backend = Arc::new(Echo::default());
     edited(backend.clone(), async |editor: &mut Editor| {
         editor

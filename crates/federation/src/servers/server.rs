@@ -22,8 +22,8 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::call::{QuestionRelay, failure, hooks};
 use super::launch;
+use super::legacy_clients::{Older, OlderSupport};
 use super::offer::Offer;
-use super::older::{Older, OlderSupport};
 use super::openapi::OperationRequest;
 use super::pinning::{self, AcceptSelection, NewTools};
 use super::tool::ServerTool;

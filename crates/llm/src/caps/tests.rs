@@ -115,7 +115,7 @@ async fn each_scope_has_its_own_limit() {
 }
 
 #[tokio::test]
-async fn what_is_set_aside_counts_and_goes_back() {
+async fn reservations_count_and_are_released() {
     let caps = Caps {
         day: money(100),
         ..Caps::default()
@@ -146,7 +146,7 @@ async fn what_is_set_aside_counts_and_goes_back() {
 }
 
 #[tokio::test]
-async fn a_new_day_starts_anew_and_a_session_does_not() {
+async fn daily_limits_reset_and_session_limits_do_not() {
     let caps = Caps {
         day: money(100),
         session: money(150),

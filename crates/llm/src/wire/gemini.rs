@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_generation_is_asked_for_thought_in_its_own_way() {
+    fn each_generation_gets_its_own_thinking_options() {
         let target = |model: &str, level| thinking(Some(level), model, version(model));
         for (model, level, expect) in [
             (

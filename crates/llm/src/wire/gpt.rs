@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_model_is_asked_for_thought_in_words_it_knows() {
+    fn each_model_gets_its_own_thinking_options() {
         use Thinking::{High, Low, Minimal, None, Xhigh};
         for (model, level, effort) in [
             ("gpt-4o", High, Option::None),

@@ -145,7 +145,7 @@ async fn every_fault_leads_to_the_next_model_within_five_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failover_says_that_the_reply_begins_anew_and_why() {
+async fn a_failover_announces_the_restart_and_its_reason() {
     let text = anthropic().short;
     let half = text.as_bytes()[..text.find("event: content_block_stop").unwrap()].to_vec();
     let (reply, received, _, _) = with_backup(
@@ -214,7 +214,7 @@ async fn alone_a_model_is_waited_for_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_passes_is_tried_again_with_the_same_model() {
+async fn temporary_failures_are_retried_with_the_same_model() {
     let format = responses();
     let replies = vec![
         FakeReply::error(500, "", "oops"),
@@ -283,7 +283,7 @@ async fn waits_vary_and_grow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_list_is_followed_in_order_and_the_error_tells_all_of_it() {
+async fn fallbacks_are_tried_in_order_and_all_errors_are_reported() {
     let formats = [anthropic(), chat(), responses(), gemini()];
     let mut fakes = Vec::new();
     for (format, status) in formats.iter().zip([401, 500, 400, 503]) {
@@ -333,7 +333,7 @@ async fn the_list_is_followed_in_order_and_the_error_tells_all_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_other_model_should_decide_is_told_at_once() {
+async fn final_errors_do_not_fail_over() {
     for (reply_with, kind) in [
         (
             FakeReply::error(400, "", "prompt is too long: 9 > 8"),

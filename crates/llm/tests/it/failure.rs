@@ -31,7 +31,7 @@ async fn a_key_that_is_echoed_is_not_shown() {
 }
 
 #[tokio::test]
-async fn failures_within_a_reply_are_told_as_what_they_are() {
+async fn failures_within_a_reply_are_classified() {
     for (kind, stream, expect) in [
         (
             "anthropic",
@@ -141,7 +141,7 @@ async fn no_request_goes_anywhere_but_to_the_base_url() {
 }
 
 #[tokio::test]
-async fn what_is_not_set_up_says_how_to_set_it_up() {
+async fn missing_configuration_is_explained() {
     let format = chat();
     let fake = Fake::replying(
         format.check,

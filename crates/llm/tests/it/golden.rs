@@ -164,7 +164,7 @@ async fn everything_is_sent_as_each_provider_takes_it() {
 }
 
 #[tokio::test]
-async fn every_level_of_thought_is_taken_by_every_model() {
+async fn every_model_accepts_every_thinking_level() {
     use Thinking::{High, Low, Medium, Minimal, None, Xhigh};
     let models: [(usize, &[&str]); 4] = [
         (
@@ -346,7 +346,7 @@ async fn any_json_object_can_be_asked_for_in_each_format() {
 }
 
 #[tokio::test]
-async fn a_schema_that_cannot_be_enforced_is_asked_for_in_words() {
+async fn an_unenforceable_schema_is_requested_in_the_prompt() {
     let open = json!({ "type": "object", "additionalProperties": { "type": "string" } });
     let output =
         |request: &mut ModelRequest| request.output.as_mut().unwrap().schema = open.clone();

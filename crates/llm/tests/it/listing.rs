@@ -25,7 +25,7 @@ fn list(body: serde_json::Value) -> Vec<FakeReply> {
 }
 
 #[tokio::test]
-async fn every_server_is_asked_for_its_list_in_its_own_way() {
+async fn model_lists_are_read_from_every_kind_of_server() {
     let claude = Fake::replying(is("/v1/models?limit=1000", "x-api-key"), list(json!({ "data": [{ "type": "model", "id": "claude-opus-5-5", "display_name": "Claude Opus 5.5", "max_input_tokens": 1000 }] }))).await;
     let openai = Fake::replying(
         is("/v1/models", "authorization"),
@@ -91,7 +91,7 @@ async fn every_server_is_asked_for_its_list_in_its_own_way() {
 }
 
 #[tokio::test]
-async fn a_test_asks_once_and_says_how_it_went() {
+async fn a_test_sends_one_request_and_reports_the_result() {
     let format = chat();
     let fake = Fake::replying(
         format.check,

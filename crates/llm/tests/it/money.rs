@@ -78,7 +78,7 @@ async fn a_call_that_could_cost_too_much_is_never_made() {
 }
 
 #[tokio::test]
-async fn what_failed_before_it_began_costs_nothing() {
+async fn a_request_that_failed_before_the_reply_costs_nothing() {
     let (models, budget, fake) = set_up(
         day(1_100),
         vec![FakeReply::error(500, "", "oops"), hello()],
@@ -95,7 +95,7 @@ async fn what_failed_before_it_began_costs_nothing() {
 }
 
 #[tokio::test]
-async fn what_broke_off_in_the_middle_was_paid_for() {
+async fn a_cut_reply_is_charged() {
     let text = chat().short;
     let half = text.as_bytes()[..text.find("\n\n").unwrap() + 2].to_vec();
     let (models, budget, _) = set_up(Caps::default(), vec![FakeReply::Break(half)], true).await;

@@ -53,7 +53,7 @@ fn sound(format: &Format) -> String {
 }
 
 #[tokio::test]
-async fn the_makers_clients_read_what_we_read() {
+async fn the_official_clients_read_the_same_replies() {
     for format in formats() {
         let kind = format.kind;
         let stream = sound(&format);

@@ -99,7 +99,7 @@ async fn tokens_and_costs_add_up() {
 }
 
 #[tokio::test]
-async fn a_reply_goes_back_as_it_came_and_is_taken() {
+async fn a_reply_is_sent_back_unchanged_and_accepted() {
     for format in formats() {
         let replies = vec![
             FakeReply::Stream(format.rich.clone().into()),

@@ -45,6 +45,7 @@ impl Carrier {
     ) -> CallReply {
         match self {
             Self::Pipe => {
+                // The reply arrives through the reading task, so sending and waiting are separate.
                 hub.send(body).await?;
                 reply_of(hub, slot).await
             }

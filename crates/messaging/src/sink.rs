@@ -11,7 +11,7 @@ use super::Chats;
 const MAX_EVENT: usize = 1024 * 1024;
 
 /// The event sink of one account.
-pub(super) struct AccountEar {
+pub(super) struct AccountSink {
     pub(super) chats: Chats,
     pub(super) channel: String,
     pub(super) account: String,
@@ -67,27 +67,27 @@ impl Chats {
 }
 
 #[async_trait]
-impl EventSink for AccountEar {
-    async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
+impl EventSink for AccountSink {
+    async fn receive(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
         let kept = self.chats.keep(&self.channel, &self.account, events).await;
-        kept.map_err(|e| ChannelError::NotKept(e.message))
+        kept.map_err(|e| ChannelError::NotStored(e.message))
     }
 
-    async fn noted(&self, name: &str) -> Result<Option<String>, ChannelError> {
+    async fn load_value(&self, name: &str) -> Result<Option<String>, ChannelError> {
         let records = &self.chats.0.records;
         let noted = records.noted(&self.channel, &self.account, name).await;
-        noted.map_err(|e| ChannelError::NotKept(e.to_string()))
+        noted.map_err(|e| ChannelError::NotStored(e.to_string()))
     }
 
-    async fn note(&self, name: &str, value: &str) -> Result<(), ChannelError> {
+    async fn store_value(&self, name: &str, value: &str) -> Result<(), ChannelError> {
         let records = &self.chats.0.records;
         let noted = records
             .note(&self.channel, &self.account, name, value)
             .await;
-        noted.map_err(|e| ChannelError::NotKept(e.to_string()))
+        noted.map_err(|e| ChannelError::NotStored(e.to_string()))
     }
 
-    fn stands(&self, standing: ConnectionStatus) {
+    fn set_status(&self, standing: ConnectionStatus) {
         self.chats.stands(&self.channel, &self.account, standing);
     }
 }

@@ -8,7 +8,7 @@ use super::*;
 
 struct Listening {
     workspace: Workspace,
-    ear: Notebook,
+    sink: Notebook,
     stop: CancellationToken,
     task: JoinHandle<Result<(), ChannelError>>,
 }
@@ -19,7 +19,7 @@ impl Listening {
         let listening = Self::with(workspace, slack);
         listening.workspace.sockets(1, 1).await;
         listening
-            .ear
+            .sink
             .until(|pages| {
                 pages
                     .stood
@@ -31,14 +31,14 @@ impl Listening {
     }
 
     fn with(workspace: Workspace, slack: Slack) -> Self {
-        let (ear, stop) = (Notebook::new(), CancellationToken::new());
+        let (sink, stop) = (Notebook::new(), CancellationToken::new());
         let task = tokio::spawn({
-            let (ear, stop) = (ear.clone(), stop.clone());
-            async move { slack.listen(&ear, &stop).await }
+            let (sink, stop) = (sink.clone(), stop.clone());
+            async move { slack.listen(&sink, &stop).await }
         });
         Self {
             workspace,
-            ear,
+            sink,
             stop,
             task,
         }
@@ -60,12 +60,12 @@ async fn what_is_kept_is_acknowledged_and_nothing_else() {
     let one = Listening::start().await;
     let first = one.say("hi");
     one.workspace.acked(&first).await;
-    let heard = one.ear.heard();
+    let heard = one.sink.heard();
     assert_eq!(message(&heard[0]).text, "hi");
     assert_eq!(heard[0].place.sender_name.as_deref(), Some("Ada Lovelace"));
-    one.ear.fail(1);
+    one.sink.fail(1);
     let lost = one.say("lost at first");
-    one.ear
+    one.sink
         .until(|pages| (pages.failed == 1).then_some(()))
         .await;
     let next = one.say("next");
@@ -74,7 +74,7 @@ async fn what_is_kept_is_acknowledged_and_nothing_else() {
     one.workspace.retry();
     one.workspace.acked(&lost).await;
     let texts: Vec<String> = one
-        .ear
+        .sink
         .heard()
         .iter()
         .map(|inbound| message(inbound).text.clone())
@@ -100,7 +100,7 @@ async fn buttons_and_commands_are_heard_and_other_things_only_acknowledged() {
     for id in [&press, &command, &modal, &unreadable] {
         one.workspace.acked(id).await;
     }
-    let heard = one.ear.heard();
+    let heard = one.sink.heard();
     assert_eq!(heard.len(), 2);
     assert!(matches!(&heard[0].what, InboundEvent::Button { data, .. } if data == "yes"));
     assert_eq!(message(&heard[1]).text, "/ask x");
@@ -121,8 +121,8 @@ async fn a_new_socket_is_open_before_the_old_one_goes() {
     one.workspace.sockets(2, 1).await;
     let next = one.say("on the new one");
     one.workspace.acked(&next).await;
-    assert_eq!(one.ear.heard().len(), 2);
-    let stood = one.ear.stood();
+    assert_eq!(one.sink.heard().len(), 2);
+    let stood = one.sink.stood();
     assert_eq!(
         stood,
         [ConnectionStatus::Connecting, ConnectionStatus::Connected],
@@ -141,8 +141,8 @@ async fn a_socket_that_breaks_is_opened_again() {
     let between = one.say("between");
     one.workspace.sockets(2, 1).await;
     one.workspace.acked(&between).await;
-    assert_eq!(one.ear.heard().len(), 2);
-    let stood = one.ear.stood();
+    assert_eq!(one.sink.heard().len(), 2);
+    let stood = one.sink.stood();
     assert!(
         matches!(stood[2], ConnectionStatus::Broken { .. }),
         "{stood:?}"
@@ -198,7 +198,7 @@ async fn trouble_on_the_way_in_is_tried_again() {
     listening.workspace.sockets(1, 1).await;
     let heard = listening.say("hi");
     listening.workspace.acked(&heard).await;
-    let stood = listening.ear.stood();
+    let stood = listening.sink.stood();
     assert!(
         matches!(stood[1], ConnectionStatus::Broken { .. }),
         "{stood:?}"
@@ -234,7 +234,7 @@ async fn a_socket_on_which_nobody_answers_is_left() {
     one.workspace.mute();
     tokio::time::pause();
     let why = one
-        .ear
+        .sink
         .until(|pages| match pages.stood.last() {
             Some(ConnectionStatus::Broken { why }) => Some(why.clone()),
             _ => None,
@@ -254,7 +254,7 @@ async fn names_that_are_slow_to_come_keep_nothing_back() {
     one.workspace.fail("users.info", fake::Failure::Hang);
     let first = one.say("hi");
     one.workspace.acked(&first).await;
-    let heard = one.ear.heard();
+    let heard = one.sink.heard();
     assert_eq!(heard[0].place.sender.as_deref(), Some("U0ADA"));
     assert_eq!(heard[0].place.sender_name, None);
     one.end().await;

@@ -11,7 +11,7 @@ use super::{LineChannel, is_id, send};
 use crate::channel::{ChannelError, EventSink, SendError};
 use crate::download::harmless;
 use crate::recent::RecentMap;
-use crate::standby;
+use crate::webhook_setup;
 
 /// Maximum names cached.
 const KNOWN: usize = 4_096;
@@ -115,10 +115,10 @@ impl LineChannel {
     /// Registers the webhook, then looks names up until it is stopped.
     pub(super) async fn stand_by(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
-        let ready = standby::ready(ear, stop, self.api.ids(), || self.prepare());
+        let ready = webhook_setup::ready(sink, stop, self.api.ids(), || self.prepare());
         if !ready.await? {
             return Ok(());
         }

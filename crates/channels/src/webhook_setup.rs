@@ -11,9 +11,9 @@ use crate::channel::{ChannelError, ConnectionStatus, EventSink, SendError};
 /// Maximum delay that a platform can request.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Repeats the preparation until it succeeds, reporting the state to `ear`. Returns false if stopped first.
+/// Repeats the preparation until it succeeds, reporting the state to `sink`. Returns false if stopped first.
 pub(crate) async fn ready<Fut>(
-    ear: &dyn EventSink,
+    sink: &dyn EventSink,
     stop: &CancellationToken,
     ids: &Ids,
     mut prepare: impl FnMut() -> Fut,
@@ -22,7 +22,7 @@ where
     Fut: Future<Output = Result<(), SendError>>,
 {
     let mut backoff = Backoff::new(ids.clone());
-    ear.stands(ConnectionStatus::Connecting);
+    sink.set_status(ConnectionStatus::Connecting);
     loop {
         let tried = tokio::select! {
             tried = prepare() => tried,
@@ -30,7 +30,7 @@ where
         };
         let (why, after) = match tried {
             Ok(()) => {
-                ear.stands(ConnectionStatus::Connected);
+                sink.set_status(ConnectionStatus::Connected);
                 return Ok(true);
             }
             Err(SendError::Account(why)) => return Err(ChannelError::Refused(why)),
@@ -39,7 +39,7 @@ where
                 (why, None)
             }
         };
-        ear.stands(ConnectionStatus::Broken { why });
+        sink.set_status(ConnectionStatus::Broken { why });
         let wait = backoff.wait();
         let pause = after.map_or(wait, |after| after.min(LONGEST).max(wait));
         tokio::select! {

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::channel::{ChannelError, ConnectionStatus, SendError};
-use crate::near::Watcher;
-use crate::words::{Button, FileKind, Media, MediaKind, OutgoingContent, OutgoingMessage};
+use crate::message::{Button, FileKind, Media, MediaKind, OutgoingContent, OutgoingMessage};
+use crate::testing::Watcher;
 
 fn asking(text: &str, labels: &[&str]) -> OutgoingMessage {
     let button = |(index, label): (usize, &&str)| Button {
@@ -19,7 +19,7 @@ fn asking(text: &str, labels: &[&str]) -> OutgoingMessage {
         refuses: false,
     };
     OutgoingMessage {
-        say: OutgoingContent::Text {
+        content: OutgoingContent::Text {
             text: text.to_owned(),
             buttons: vec![labels.iter().enumerate().map(button).collect()],
             edits: None,
@@ -30,7 +30,7 @@ fn asking(text: &str, labels: &[&str]) -> OutgoingMessage {
 
 fn file(form: FileKind, mime: &str, link: Option<&str>) -> OutgoingMessage {
     OutgoingMessage {
-        say: OutgoingContent::File {
+        content: OutgoingContent::File {
             form,
             name: "a \"b\".bin".to_owned(),
             mime: mime.to_owned(),
@@ -143,7 +143,7 @@ async fn few_buttons_stand_below_a_text_and_more_make_a_list() {
     let many = near.send(&asking("Which?", &["x"; 11])).await;
     assert!(matches!(many, Err(SendError::Never(_))), "{many:?}");
     let mut heavy = asking("a", &["x"]);
-    if let OutgoingContent::Text { buttons, .. } = &mut heavy.say {
+    if let OutgoingContent::Text { buttons, .. } = &mut heavy.content {
         buttons[0][0].data = "x".repeat(257);
     }
     assert!(matches!(near.send(&heavy).await, Err(SendError::Never(_))));
@@ -170,7 +170,7 @@ async fn reactions_arrive_and_what_cannot_be_done_is_refused_unasked() {
     let near = Near::new().await;
     let mut say = OutgoingMessage::text(dm(), "");
     say.reply_to = Some("wamid.theirs".to_owned());
-    say.say = OutgoingContent::React {
+    say.content = OutgoingContent::React {
         message: "wamid.theirs".to_owned(),
         emoji: "👍".to_owned(),
         big: false,
@@ -181,7 +181,7 @@ async fn reactions_arrive_and_what_cannot_be_done_is_refused_unasked() {
         arrived[0]["reaction"],
         json!({"message_id": "wamid.theirs", "emoji": "👍"})
     );
-    say.say = OutgoingContent::Text {
+    say.content = OutgoingContent::Text {
         text: "x".to_owned(),
         buttons: Vec::new(),
         edits: Some("wamid.ours".to_owned()),
@@ -394,13 +394,13 @@ async fn it_stands_once_its_number_is_known_and_until_it_is_stopped() {
         ("Manyhands", Some(Fake::NUMBER))
     );
     near.fake.fail(Fake::PHONE, Fault::Drop);
-    let (ear, stop) = (Watcher::default(), CancellationToken::new());
+    let (sink, stop) = (Watcher::default(), CancellationToken::new());
     let watch = async {
-        let seen = ear.until(|one| *one == ConnectionStatus::Connected).await;
+        let seen = sink.until(|one| *one == ConnectionStatus::Connected).await;
         stop.cancel();
         seen
     };
-    let (listened, seen) = tokio::join!(near.whatsapp.listen(&ear, &stop), watch);
+    let (listened, seen) = tokio::join!(near.whatsapp.listen(&sink, &stop), watch);
     assert_eq!(listened, Ok(()));
     assert!(
         matches!(seen[1], ConnectionStatus::Broken { .. }),
@@ -430,9 +430,12 @@ async fn a_press_is_marked_as_read_and_answered_with_a_word() {
     let near = Near::new().await;
     let what = json!({"interactive": {"type": "button_reply", "button_reply": {"id": "ok:1", "title": "Yes"}}});
     let heard = near.heard("interactive", &what);
-    near.whatsapp.pressed(&heard, "").await.unwrap();
+    near.whatsapp.acknowledge_button(&heard, "").await.unwrap();
     assert!(near.fake.arrived().is_empty());
-    near.whatsapp.pressed(&heard, "Allowed.").await.unwrap();
+    near.whatsapp
+        .acknowledge_button(&heard, "Allowed.")
+        .await
+        .unwrap();
     assert_eq!(near.fake.read().len(), 2);
     assert_eq!(near.fake.arrived()[0]["text"]["body"], "Allowed.");
 }

@@ -22,7 +22,7 @@ const _: () = assert!(LETTERS * 495 >= 80 * 100);
 
 impl Nodes {
     /// Creates a code that lets its bearer become the node `id`, once.
-    pub async fn make_code(
+    pub async fn create_code(
         &self,
         id: &NodeId,
         lifetime: Duration,
@@ -35,6 +35,7 @@ impl Nodes {
 
     /// Redeems a code and returns the name of its node.
     pub async fn use_code(&self, code: &str) -> Result<Option<NodeId>, StoreError> {
+        // Codes are typed from a screen, often with capitals and a trailing space.
         let code = code.trim().to_ascii_lowercase();
         self.records.take_code(&code, self.now()).await
     }

@@ -16,7 +16,7 @@ const CHANNELS: usize = 8_192;
 /// Maximum servers remembered.
 const SERVERS: usize = 1_024;
 /// Maximum wait for a channel's name.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_LIMIT_WAIT: Duration = Duration::from_secs(5);
 
 /// A channel, thread or direct chat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Discord {
             return ChannelInfo::default();
         }
         let call = DiscordRequest::get("GET channels", id, format!("channels/{id}"));
-        match timeout(PATIENCE, self.call(call)).await {
+        match timeout(MAX_LIMIT_WAIT, self.call(call)).await {
             Ok(Ok(channel)) => self.rooms.learn(&channel),
             // Discord will not show it to us later either: remember that, or every message would ask again.
             Ok(Err(SendError::Never(_) | SendError::Unreachable(_))) => {
@@ -132,7 +132,7 @@ impl Discord {
         if self.rooms.roles.get(server).is_none() {
             let path = format!("guilds/{server}/members/{}", me.id);
             let call = DiscordRequest::get("GET guilds/members", server, path);
-            if let Ok(Ok(member)) = timeout(PATIENCE, self.call(call)).await {
+            if let Ok(Ok(member)) = timeout(MAX_LIMIT_WAIT, self.call(call)).await {
                 self.rooms.learn_roles(server, &member);
             }
         }

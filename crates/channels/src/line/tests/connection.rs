@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::channel::{Channel, ChannelError, ConnectionStatus};
-use crate::near::Watcher;
+use crate::testing::Watcher;
 
 #[tokio::test]
 async fn we_know_who_we_are() {
@@ -19,9 +19,9 @@ async fn we_know_who_we_are() {
 }
 
 /// Listens while `test` runs.
-async fn listening<T>(near: &Near, ear: &Watcher, test: impl Future<Output = T>) -> T {
+async fn listening<T>(near: &Near, sink: &Watcher, test: impl Future<Output = T>) -> T {
     let stop = CancellationToken::new();
-    let listen = near.line.listen(ear, &stop);
+    let listen = near.line.listen(sink, &stop);
     let test = async {
         let done = test.await;
         stop.cancel();
@@ -37,15 +37,15 @@ async fn names_are_asked_for_in_the_background_and_once() {
     let near = Near::new().await;
     near.fake.call(ADA, "Ada");
     near.fake.call(GROUP, "Engines");
-    let ear = Watcher::default();
+    let sink = Watcher::default();
     let text = || json!({"type": "text", "text": "hi"});
     let first = near.heard(GROUP, text()).0;
     assert_eq!((first.place.sender_name, first.chat_name), (None, None));
     let journal = near.fake.journal();
     let asked = journal.until(|all| all.iter().any(|one| one.path.ends_with("summary")));
-    listening(&near, &ear, asked).await;
+    listening(&near, &sink, asked).await;
     // The answer is kept once it was read, which the next question waits for.
-    near.line.called(&first_place(&near)).await.unwrap();
+    near.line.sender_name(&first_place(&near)).await.unwrap();
     let asked = near.fake.asked_for_names();
     let second = near.heard(GROUP, text()).0;
     assert_eq!(second.place.sender_name.as_deref(), Some("Ada"));
@@ -68,17 +68,17 @@ async fn somebody_is_called_by_name_within_a_day_and_asked_again_after_it() {
         .0
         .place;
     assert_eq!(
-        near.line.called(&place).await.unwrap().as_deref(),
+        near.line.sender_name(&place).await.unwrap().as_deref(),
         Some("Ada")
     );
     near.fake.call(ADA, "Countess");
     assert_eq!(
-        near.line.called(&place).await.unwrap().as_deref(),
+        near.line.sender_name(&place).await.unwrap().as_deref(),
         Some("Ada")
     );
     near.clock.advance(Duration::from_secs(24 * 60 * 60));
     assert_eq!(
-        near.line.called(&place).await.unwrap().as_deref(),
+        near.line.sender_name(&place).await.unwrap().as_deref(),
         Some("Countess")
     );
     assert_eq!(near.fake.asked_for_names(), 2);
@@ -87,8 +87,8 @@ async fn somebody_is_called_by_name_within_a_day_and_asked_again_after_it() {
         sender: Some(BOB.to_owned()),
         ..place
     };
-    assert_eq!(near.line.called(&bob).await.unwrap(), None);
-    assert_eq!(near.line.called(&bob).await.unwrap(), None);
+    assert_eq!(near.line.sender_name(&bob).await.unwrap(), None);
+    assert_eq!(near.line.sender_name(&bob).await.unwrap(), None);
     assert_eq!(near.fake.asked_for_names(), 3);
 }
 
@@ -103,11 +103,11 @@ async fn a_wrong_token_ends_it_and_an_outage_does_not() {
     );
     let near = Near::new().await;
     near.fake.fail("/info", Fault::answer(503, "down"));
-    let ear = Watcher::default();
+    let sink = Watcher::default();
     let seen = listening(
         &near,
-        &ear,
-        ear.until(|one| *one == ConnectionStatus::Connected),
+        &sink,
+        sink.until(|one| *one == ConnectionStatus::Connected),
     )
     .await;
     assert!(
@@ -120,18 +120,18 @@ async fn a_wrong_token_ends_it_and_an_outage_does_not() {
 async fn the_webhook_is_set_where_it_is_ours_to_set() {
     let ours = "https://gateway.example/hooks/line/main";
     let near = Near::with(|account| account.webhook = Some(ours.parse().unwrap())).await;
-    let ear = Watcher::default();
+    let sink = Watcher::default();
     listening(
         &near,
-        &ear,
-        ear.until(|one| *one == ConnectionStatus::Connected),
+        &sink,
+        sink.until(|one| *one == ConnectionStatus::Connected),
     )
     .await;
     assert_eq!(near.fake.webhook(), Some((ours.to_owned(), true)));
     // One that LINE does not use is told to its owner.
     near.fake.set_webhook("https://elsewhere.example/", false);
-    let ear = Watcher::default();
+    let sink = Watcher::default();
     let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("Use webhook"));
-    listening(&near, &ear, ear.until(broken)).await;
+    listening(&near, &sink, sink.until(broken)).await;
     assert_eq!(near.fake.webhook(), Some((ours.to_owned(), false)));
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::words::{Location, Media, MediaKind, Mention, Quoted};
+use crate::message::{Location, Media, MediaKind, Mention, Quoted};
 
 #[tokio::test]
 async fn a_text_is_heard_with_its_place_key_and_ticket() {
@@ -12,7 +12,7 @@ async fn a_text_is_heard_with_its_place_key_and_ticket() {
     let event = near
         .fake
         .message(ADA, ADA, json!({"type": "text", "text": "Hello, world"}));
-    let all = near.hear(std::slice::from_ref(&event)).unwrap();
+    let all = near.receive(std::slice::from_ref(&event)).unwrap();
     let [heard] = &all[..] else { panic!("{all:?}") };
     assert_eq!(heard.event, event.0["webhookEventId"]);
     assert_eq!(heard.at, 1_692_251_666_727);
@@ -41,7 +41,7 @@ async fn an_event_told_again_has_the_same_key() {
     let other = near
         .fake
         .message(ADA, ADA, json!({"type": "text", "text": "hi"}));
-    let all = near.hear(&[event.again(), event, other]).unwrap();
+    let all = near.receive(&[event.again(), event, other]).unwrap();
     assert_eq!(all[0], all[1]);
     assert_ne!(all[0].event, all[2].event);
 }
@@ -100,7 +100,7 @@ async fn our_name_stays_within_a_sentence_and_goes_from_its_ends() {
 #[tokio::test]
 async fn a_quoted_message_of_ours_calls_us_and_one_of_others_does_not() {
     let near = Near::new().await;
-    let say = crate::words::OutgoingMessage::text(group(), "shall I?");
+    let say = crate::message::OutgoingMessage::text(group(), "shall I?");
     let ours = near
         .line
         .send("k1", &say, None)
@@ -178,7 +178,7 @@ async fn every_kind_of_message_is_heard() {
 async fn a_pressed_button_brings_what_it_carries() {
     let near = Near::new().await;
     let all = near
-        .hear(&[near.fake.postback(GROUP, ADA, "ok:17")])
+        .receive(&[near.fake.postback(GROUP, ADA, "ok:17")])
         .unwrap();
     let expect = InboundEvent::Button {
         data: "ok:17".to_owned(),
@@ -218,7 +218,7 @@ async fn what_is_no_message_or_is_broken_is_passed_over_and_the_rest_is_heard() 
     let all = near.told(&told.to_string()).unwrap();
     assert_eq!(all.len(), 1, "{all:?}");
     // With this LINE asks whether somebody is there.
-    assert_eq!(near.hear(&[]).unwrap(), []);
+    assert_eq!(near.receive(&[]).unwrap(), []);
 }
 
 #[tokio::test]
@@ -231,11 +231,11 @@ async fn only_bytes_that_line_signed_are_read() {
     let signature = near.fake.sign(body.as_bytes());
     let refused = |signature: Option<&str>, body: &str| {
         let headers = match signature {
-            Some(signature) => near::headers(&[("x-line-signature", signature)]),
-            None => near::headers(&[]),
+            Some(signature) => testing::headers(&[("x-line-signature", signature)]),
+            None => testing::headers(&[]),
         };
         near.line
-            .hook(&near::posted(&headers, body))
+            .hook(&testing::posted(&headers, body))
             .err()
             .map(|error| error.status.as_u16())
     };
@@ -259,8 +259,8 @@ async fn only_bytes_that_line_signed_are_read() {
         let signature = near.fake.sign(body.as_bytes());
         assert_eq!(refused(Some(&signature), body), Some(400), "{body}");
     }
-    let headers = near::headers(&[("x-line-signature", &signature)]);
-    let mut got = near::posted(&headers, &body);
+    let headers = testing::headers(&[("x-line-signature", &signature)]);
+    let mut got = testing::posted(&headers, &body);
     got.method = "GET";
     assert_eq!(near.line.hook(&got).unwrap_err().status.as_u16(), 405);
 }
@@ -270,8 +270,11 @@ async fn nobody_can_sign_where_there_is_no_secret() {
     let near = Near::with(|account| account.secret = Secret::new("")).await;
     let open = Fake::start("t", "").await;
     let body = open.body(&[]);
-    let headers = near::headers(&[("x-line-signature", &open.sign(body.as_bytes()))]);
-    let refused = near.line.hook(&near::posted(&headers, &body)).unwrap_err();
+    let headers = testing::headers(&[("x-line-signature", &open.sign(body.as_bytes()))]);
+    let refused = near
+        .line
+        .hook(&testing::posted(&headers, &body))
+        .unwrap_err();
     assert_eq!(refused.status.as_u16(), 401);
 }
 
@@ -288,9 +291,9 @@ fn nothing_that_is_signed_can_stop_the_reading() {
         let event = near.fake.message(GROUP, ADA, said);
         serde_json::from_str(&near.fake.body(&[event])).unwrap()
     };
-    proptest!(|(at in any::<usize>(), with in near::any_json())| {
+    proptest!(|(at in any::<usize>(), with in testing::any_json())| {
         let mut told = whole.clone();
-        near::mangle(&mut told, at, with);
+        testing::mangle(&mut told, at, with);
         // What was heard is not the point; that it comes back is.
         let _ = near.told(&told.to_string());
     });

@@ -24,7 +24,7 @@ pub struct LocalFiles {
 pub(super) struct LocalPath {
     pub(super) path: PathBuf,
     /// The path from the jail's root, through which it is opened.
-    pub(super) kept: Option<RelPath>,
+    pub(super) relative: Option<RelPath>,
 }
 
 impl LocalFiles {
@@ -69,17 +69,21 @@ impl LocalFiles {
         self
     }
 
-    /// The absolute path of `asked`, without `.` and doubled slashes. `..` stays, since only the system knows
+    /// The absolute path of `requested`, without `.` and doubled slashes. `..` stays, since only the system knows
     /// what is above a link. `~` is the home of this machine's user; a file of that name is `./~`.
     /// `parameter` is the name of the path's parameter.
-    pub fn absolute(&self, parameter: &'static str, asked: &str) -> Result<PathBuf, LocalError> {
-        let below = match asked.strip_prefix('~') {
+    pub fn absolute(
+        &self,
+        parameter: &'static str,
+        requested: &str,
+    ) -> Result<PathBuf, LocalError> {
+        let below = match requested.strip_prefix('~') {
             Some("") => Some(""),
             Some(rest) => rest.strip_prefix('/'),
             None => None,
         };
         let joined = match below {
-            None => self.workspace.join(asked),
+            None => self.workspace.join(requested),
             Some(below) => {
                 let home = self.home.as_ref().ok_or_else(|| {
                     let message = "~ cannot be used: the node's user has no home folder; write the path in full";
@@ -106,14 +110,17 @@ impl LocalFiles {
         self.jail.as_ref()
     }
 
-    pub(super) fn locate(&self, asked: &str) -> Result<LocalPath, LocalError> {
+    pub(super) fn locate(&self, requested: &str) -> Result<LocalPath, LocalError> {
         // The system would silently cut the path there.
-        if asked.contains('\0') {
+        if requested.contains('\0') {
             return Err(LocalError::parameter("path", "contains a NUL character"));
         }
-        let path = self.absolute("path", asked)?;
+        let path = self.absolute("path", requested)?;
         let Some(root) = &self.jail else {
-            return Ok(LocalPath { path, kept: None });
+            return Ok(LocalPath {
+                path,
+                relative: None,
+            });
         };
         let spelled = path
             .to_str()
@@ -121,7 +128,7 @@ impl LocalFiles {
         match root.locate(spelled) {
             Ok(kept) => Ok(LocalPath {
                 path,
-                kept: Some(kept),
+                relative: Some(kept),
             }),
             Err(LocateError::Outside { .. }) => Err(LocalError::Outside {
                 path,
@@ -133,19 +140,19 @@ impl LocalFiles {
 
     /// Opens a regular file and returns its size. Nothing else is ever opened: a fifo would block, and some
     /// devices react to being opened.
-    pub(super) fn open_file(&self, place: &LocalPath) -> Result<(File, u64), LocalError> {
-        match (&self.jail, &place.kept) {
+    pub(super) fn open_file(&self, location: &LocalPath) -> Result<(File, u64), LocalError> {
+        match (&self.jail, &location.relative) {
             (Some(root), Some(kept)) => root
                 .jail()
                 .open_file(kept)
                 .map(|(file, meta)| (file, meta.size))
-                .map_err(|error| LocalError::jailed(&place.path, root.folder(), error)),
+                .map_err(|error| LocalError::jailed(&location.path, root.folder(), error)),
             _ => {
                 // Before opening: opening a device may already have an effect.
-                let there = std::fs::metadata(&place.path)
-                    .map_err(|error| LocalError::io(&place.path, error))?;
-                regular(&place.path, &there)?;
-                open_regular(&place.path)
+                let there = std::fs::metadata(&location.path)
+                    .map_err(|error| LocalError::io(&location.path, error))?;
+                regular(&location.path, &there)?;
+                open_regular(&location.path)
             }
         }
     }

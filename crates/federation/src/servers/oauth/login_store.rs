@@ -87,7 +87,7 @@ impl StoredLogin {
 }
 
 /// The tokens of one account.
-pub(super) struct Keeper {
+pub(super) struct LoginStore {
     pub(super) id: ConnectionId,
     pub(super) flow: Flow,
     pub(super) deps: Arc<OauthDeps>,
@@ -98,7 +98,7 @@ pub(super) struct Keeper {
     pub(super) renewals: Renewals,
 }
 
-impl Keeper {
+impl LoginStore {
     pub(super) fn person(id: ConnectionId, deps: Arc<OauthDeps>) -> Arc<Self> {
         Self::new(id, Flow::Person, deps)
     }

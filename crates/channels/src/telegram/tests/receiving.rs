@@ -65,7 +65,7 @@ async fn what_could_not_be_kept_is_not_acknowledged_and_comes_again() {
     assert_eq!(said(&heard[0]).text, "precious");
     assert_eq!(listening.keeper.asked.load(Ordering::SeqCst), 4);
     let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("disk is full"));
-    listening.keeper.stands(broken).await;
+    listening.keeper.set_status(broken).await;
     // No poll confirmed it before it was kept.
     let polls = fake.journal().at("/getUpdates");
     assert!(
@@ -120,7 +120,7 @@ async fn a_webhook_that_was_set_is_removed_without_losing_what_waits() {
     fake.take_over("https://other.example/hook");
     fake.deliver(private(json!({"text": "more"})));
     let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("webhook is set"));
-    listening.keeper.stands(broken).await;
+    listening.keeper.set_status(broken).await;
     listening.keeper.until(2).await;
     assert_eq!(fake.webhook(), None);
     listening.end().await.unwrap();
@@ -132,11 +132,11 @@ async fn another_program_with_the_same_token_is_told_about() {
     let first = Listening::start(polling(&fake), Arc::default());
     first
         .keeper
-        .stands(|one| *one == ConnectionStatus::Connected)
+        .set_status(|one| *one == ConnectionStatus::Connected)
         .await;
     let second = Listening::start(polling(&fake), Arc::default());
     let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("another program"));
-    first.keeper.stands(broken).await;
+    first.keeper.set_status(broken).await;
     second.end().await.unwrap();
     fake.deliver(private(json!({"text": "to whoever is left"})));
     first.keeper.until(1).await;
@@ -175,7 +175,7 @@ async fn a_broken_connection_is_made_again() {
     assert_eq!(broken.count(), 5, "{stood:?}");
     listening
         .keeper
-        .stands(|one| *one == ConnectionStatus::Connected)
+        .set_status(|one| *one == ConnectionStatus::Connected)
         .await;
     listening.end().await.unwrap();
 }
@@ -202,7 +202,7 @@ async fn a_stop_ends_a_poll_that_waits() {
     let listening = Listening::start(polling(&fake), Arc::default());
     listening
         .keeper
-        .stands(|one| *one == ConnectionStatus::Connected)
+        .set_status(|one| *one == ConnectionStatus::Connected)
         .await;
     listening.end().await.unwrap();
 }
@@ -251,7 +251,7 @@ async fn what_joins_an_album_too_late_is_heard_by_itself() {
     let keeper = Arc::new(Keeper::default());
     // The album was kept as two pictures, and the process ended before Telegram knew.
     keeper
-        .note("telegram.albums", "{\"1000\":[1000,1001]}")
+        .store_value("telegram.albums", "{\"1000\":[1000,1001]}")
         .await
         .unwrap();
     for number in 10..13 {

@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 use super::{Rig, said};
 use crate::channel::{Channel, SendError};
-use crate::words::{Inbound, InboundEvent, MediaKind};
+use crate::message::{Inbound, InboundEvent, MediaKind};
 
 /// What is heard of one event.
-async fn hear(name: &str, event: impl FnOnce(&Rig) -> Value) -> (Rig, Inbound) {
+async fn receive(name: &str, event: impl FnOnce(&Rig) -> Value) -> (Rig, Inbound) {
     let (rig, listening) = Rig::connected().await;
     rig.far.deliver(name, event(&rig));
-    let mut heard = rig.ear.heard(1).await;
+    let mut heard = rig.sink.heard(1).await;
     listening.stop().await.unwrap();
     (rig, heard.remove(0))
 }
 
 #[tokio::test]
 async fn a_direct_message_is_heard_with_who_said_it_and_when() {
-    let (_, heard) = hear("MESSAGE_CREATE", |rig| {
+    let (_, heard) = receive("MESSAGE_CREATE", |rig| {
         rig.far.message(DIRECT, "**hello** there", json!({}))
     })
     .await;
@@ -46,7 +46,7 @@ async fn channels_and_threads_are_told_apart_by_what_discord_says_of_them() {
         rig.far
             .deliver("MESSAGE_CREATE", rig.far.message(chat, "hi", json!({})));
     }
-    let heard = rig.ear.heard(4).await;
+    let heard = rig.sink.heard(4).await;
     let places: Vec<_> = heard
         .iter()
         .map(|one| {
@@ -74,7 +74,7 @@ async fn channels_and_threads_are_told_apart_by_what_discord_says_of_them() {
         .deliver("MESSAGE_CREATE", rig.far.message(UNTOLD, "hi", json!({})));
     rig.far
         .deliver("MESSAGE_CREATE", rig.far.message("555", "hi", json!({})));
-    rig.ear.heard(6).await;
+    rig.sink.heard(6).await;
     assert_eq!(rig.far.journal().at("/channels/{channel_id}").len(), 2);
     listening.stop().await.unwrap();
 }
@@ -140,7 +140,7 @@ async fn a_mention_an_answer_and_a_role_call_us_and_nothing_else_does() {
             rig.far.message(CHANNEL, text, more.clone()),
         );
     }
-    let heard = rig.ear.heard(cases.len()).await;
+    let heard = rig.sink.heard(cases.len()).await;
     for ((text, _, mentioned, meant), heard) in cases.iter().zip(&heard) {
         assert_eq!(said(heard).mentioned, *mentioned, "{text}");
         assert_eq!(said(heard).text, *meant);
@@ -176,7 +176,7 @@ async fn files_voices_stickers_polls_and_what_is_passed_on_are_heard() {
         rig.far
             .deliver("MESSAGE_CREATE", rig.far.message(DIRECT, "", more.clone()));
     }
-    let heard = rig.ear.heard(cases.len()).await;
+    let heard = rig.sink.heard(cases.len()).await;
     let kinds: Vec<Vec<MediaKind>> = heard
         .iter()
         .map(|one| said(one).media.iter().map(|media| media.kind).collect())
@@ -214,7 +214,7 @@ async fn files_voices_stickers_polls_and_what_is_passed_on_are_heard() {
 
 #[tokio::test]
 async fn a_file_is_fetched_only_from_discord_and_only_as_much_as_wanted() {
-    let (rig, heard) = hear("MESSAGE_CREATE", |rig| {
+    let (rig, heard) = receive("MESSAGE_CREATE", |rig| {
         let files = [rig
             .far
             .put_file("a.bin", "application/octet-stream", vec![7; 1_000])];
@@ -274,7 +274,7 @@ async fn what_is_ours_edited_or_said_by_nobody_is_not_heard_and_bots_are_marked(
         json!({ "author": { "id": "9", "username": "rss", "bot": true } }),
     );
     tell("MESSAGE_CREATE", json!({ "webhook_id": "8" }));
-    let heard = rig.ear.heard(2).await;
+    let heard = rig.sink.heard(2).await;
     assert_eq!(heard.len(), 2);
     assert!(heard.iter().all(|one| one.from_bot));
     listening.stop().await.unwrap();
@@ -305,7 +305,7 @@ async fn a_reaction_is_heard_with_its_message_and_what_is_taken_back_too() {
         "MESSAGE_REACTION_REMOVE",
         event(json!({ "id": null, "name": "👍" }), ADA),
     );
-    let heard = rig.ear.heard(3).await;
+    let heard = rig.sink.heard(3).await;
     let reactions: Vec<_> = heard.iter().map(|one| one.what.clone()).collect();
     let reaction = |emoji: &str, removed| InboundEvent::Reaction {
         emoji: emoji.to_owned(),
@@ -336,14 +336,16 @@ async fn a_reaction_is_heard_with_its_message_and_what_is_taken_back_too() {
 #[tokio::test]
 async fn a_pressed_button_is_answered_once_it_is_kept_and_whispered_to_afterwards() {
     let (rig, listening) = Rig::connected().await;
-    rig.ear.inner().failing = 1;
+    rig.sink.inner().failing = 1;
     rig.far
         .deliver("INTERACTION_CREATE", rig.far.press(THREAD, "71", "allow:1"));
-    rig.ear.until(|kept| (kept.failed == 1).then_some(())).await;
+    rig.sink
+        .until(|kept| (kept.failed == 1).then_some(()))
+        .await;
     // It was not kept, so nothing is answered: it comes again with the session.
     let callback = "/interactions/{interaction_id}/{interaction_token}/callback";
     assert!(rig.far.journal().at(callback).is_empty());
-    let heard = rig.ear.heard(1).await.remove(0);
+    let heard = rig.sink.heard(1).await.remove(0);
     rig.far.answered(1).await;
     assert_eq!(rig.far.journal().at(callback)[0].body, json!({ "type": 6 }));
     assert_eq!(heard.place.message.as_deref(), Some("71"));
@@ -352,10 +354,10 @@ async fn a_pressed_button_is_answered_once_it_is_kept_and_whispered_to_afterward
         (CHANNEL, Some(THREAD))
     );
     assert!(matches!(&heard.what, InboundEvent::Button { data, .. } if data == "allow:1"));
-    rig.near.pressed(&heard, "").await.unwrap();
+    rig.near.acknowledge_button(&heard, "").await.unwrap();
     assert!(rig.far.whispers().is_empty());
     rig.near
-        .pressed(&heard, "Allowed, @everyone")
+        .acknowledge_button(&heard, "Allowed, @everyone")
         .await
         .unwrap();
     let whisper = &rig.far.whispers()[0];
@@ -370,7 +372,7 @@ async fn a_pressed_button_is_answered_once_it_is_kept_and_whispered_to_afterward
         callback: Some("1/expired".to_owned()),
     };
     assert!(matches!(
-        rig.near.pressed(&late, "x").await,
+        rig.near.acknowledge_button(&late, "x").await,
         Err(SendError::Never(_))
     ));
     listening.stop().await.unwrap();

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::channel::WebhookRequest;
-use crate::words::{Location, Media, MediaKind, Quoted};
+use crate::message::{Location, Media, MediaKind, Quoted};
 
 #[tokio::test]
 async fn a_text_is_heard_with_its_place_key_and_name() {
@@ -267,10 +267,10 @@ async fn only_bytes_that_meta_signed_are_read() {
     let signature = near.fake.sign(body.as_bytes());
     let refused = |signature: Option<&str>, body: &str| {
         let headers = match signature {
-            Some(signature) => near::headers(&[("x-hub-signature-256", signature)]),
-            None => near::headers(&[("x-hub-signature", "sha1=0")]),
+            Some(signature) => testing::headers(&[("x-hub-signature-256", signature)]),
+            None => testing::headers(&[("x-hub-signature", "sha1=0")]),
         };
-        let hooked = near.whatsapp.hook(&near::posted(&headers, body));
+        let hooked = near.whatsapp.hook(&testing::posted(&headers, body));
         hooked.err().map(|error| error.status.as_u16())
     };
     assert_eq!(refused(Some(&signature), &body), None);
@@ -309,14 +309,18 @@ async fn only_bytes_that_meta_signed_are_read() {
     }
     let near = Near::with(|account| account.secret = Secret::new("")).await;
     let open = Fake::start("t", "").await;
-    let headers = near::headers(&[("x-hub-signature-256", &open.sign(body.as_bytes()))]);
-    assert!(near.whatsapp.hook(&near::posted(&headers, &body)).is_err());
+    let headers = testing::headers(&[("x-hub-signature-256", &open.sign(body.as_bytes()))]);
+    assert!(
+        near.whatsapp
+            .hook(&testing::posted(&headers, &body))
+            .is_err()
+    );
 }
 
 #[tokio::test]
 async fn the_challenge_is_repeated_to_whoever_knows_the_word() {
     let near = Near::new().await;
-    let headers = near::headers(&[]);
+    let headers = testing::headers(&[]);
     let ask = |query: &str| {
         let hook = WebhookRequest {
             method: "GET",
@@ -377,7 +381,7 @@ async fn whoever_keeps_their_number_to_themselves_is_heard_and_answered() {
         (scoped, Some("sheena"))
     );
     assert_eq!(heard.place.sender_name.as_deref(), Some("Sheena Nelson"));
-    let say = crate::words::OutgoingMessage::text(heard.place.chat_only(), "hello");
+    let say = crate::message::OutgoingMessage::text(heard.place.chat_only(), "hello");
     near.whatsapp.send("k", &say, None).await.unwrap();
     let arrived = near.fake.arrived();
     assert_eq!(
@@ -406,9 +410,9 @@ fn nothing_that_is_signed_can_stop_the_reading() {
     let errors = json!([{"code": 1, "title": "t", "message": "t", "error_data": {"details": "d"}}]);
     let failed = near.fake.status("wamid.b", ADA, "failed", &errors);
     let whole: Value = serde_json::from_str(&near.fake.body(&messages, &[failed])).unwrap();
-    proptest!(|(at in any::<usize>(), with in near::any_json())| {
+    proptest!(|(at in any::<usize>(), with in testing::any_json())| {
         let mut told = whole.clone();
-        near::mangle(&mut told, at, with);
+        testing::mangle(&mut told, at, with);
         // What was heard is not the point; that it comes back is.
         let _ = near.signed(&told.to_string());
     });

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Slack;
 use super::events::millis;
 use crate::channel::SendError;
-use crate::words::{Inbound, InboundEvent, InboundMessage};
+use crate::message::{Inbound, InboundEvent, InboundMessage};
 
 /// The fields of a press that we need.
 #[derive(Debug, Deserialize)]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::channel::{ChannelError, ConnectionStatus, EventSink, WebhookRequest};
-use crate::words::Inbound;
+use crate::message::Inbound;
 
 /// A way out that reaches this machine.
 pub(crate) fn egress() -> Arc<Egress> {
@@ -75,20 +75,20 @@ impl Watcher {
 
 #[async_trait]
 impl EventSink for Watcher {
-    async fn hear(&self, _: Vec<Inbound>) -> Result<(), ChannelError> {
+    async fn receive(&self, _: Vec<Inbound>) -> Result<(), ChannelError> {
         Ok(())
     }
 
-    async fn noted(&self, _: &str) -> Result<Option<String>, ChannelError> {
+    async fn load_value(&self, _: &str) -> Result<Option<String>, ChannelError> {
         Ok(None)
     }
 
-    async fn note(&self, _: &str, _: &str) -> Result<(), ChannelError> {
+    async fn store_value(&self, _: &str, _: &str) -> Result<(), ChannelError> {
         Ok(())
     }
 
-    fn stands(&self, standing: ConnectionStatus) {
-        self.seen.lock().unwrap().push(standing);
+    fn set_status(&self, status: ConnectionStatus) {
+        self.seen.lock().unwrap().push(status);
         self.news.notify_waiters();
     }
 }

@@ -60,7 +60,7 @@ impl SearchClient {
 
     /// Sends `request`, and handles the responses common to all providers. Redirects are not followed: an
     /// API that redirects is not the one we know.
-    pub(super) async fn ask(&self, mut request: Request) -> Result<SearchResponse, SearchError> {
+    pub(super) async fn send(&self, mut request: Request) -> Result<SearchResponse, SearchError> {
         let provider = self.provider;
         request.limits = FetchLimits {
             total_timeout: Some(self.timeout),
@@ -86,13 +86,13 @@ impl SearchClient {
     }
 
     /// Parses a JSON response; `refused` are the statuses that mean a bad key.
-    pub(super) async fn ask_json<T: DeserializeOwned>(
+    pub(super) async fn send_json<T: DeserializeOwned>(
         &self,
         request: Request,
         refused: &[u16],
     ) -> Result<T, SearchError> {
         let provider = self.provider;
-        let answer = self.ask(request).await?;
+        let answer = self.send(request).await?;
         let status = answer.status.as_u16();
         let excerpt = excerpt(&answer.body);
         if refused.contains(&status) {
@@ -103,7 +103,7 @@ impl SearchClient {
             });
         }
         // Before the status: blocks come with any status, including 200.
-        if looks_like_html(&answer.body) {
+        if is_html(&answer.body) {
             return Err(self.blocked(format!("it answered {status} with a web page")));
         }
         if !answer.status.is_success() {
@@ -132,9 +132,9 @@ impl SearchClient {
 
     /// The usable results. A few without a URL are acceptable; if none has one, the format is unknown.
     pub(super) fn hits(&self, items: Vec<RawResult>, max: usize) -> Result<Vec<Hit>, SearchError> {
-        let given = items.len();
+        let received = items.len();
         let hits: Vec<Hit> = items.into_iter().filter_map(RawResult::into_hit).collect();
-        if given > 0 && hits.is_empty() {
+        if received > 0 && hits.is_empty() {
             return Err(self.layout("its results have no addresses"));
         }
         Ok(hits.into_iter().take(max).collect())
@@ -213,7 +213,7 @@ pub(super) fn accept_json(headers: &mut HeaderMap) {
     headers.insert(HeaderName::from_static("accept"), json);
 }
 
-fn looks_like_html(body: &[u8]) -> bool {
+fn is_html(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"<")
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::channel::SendError;
 use crate::line::send::{Ticket, retry_key};
-use crate::words::{Button, FileKind, Media, MediaKind, OutgoingContent, OutgoingMessage};
+use crate::message::{Button, FileKind, Media, MediaKind, OutgoingContent, OutgoingMessage};
 
 fn with_ticket(text: &str, token: &str) -> OutgoingMessage {
     OutgoingMessage {
@@ -29,7 +29,7 @@ fn buttons(count: usize) -> Vec<Vec<Button>> {
 
 fn asking(text: &str, buttons: Vec<Vec<Button>>) -> OutgoingMessage {
     OutgoingMessage {
-        say: OutgoingContent::Text {
+        content: OutgoingContent::Text {
             text: text.to_owned(),
             buttons,
             edits: None,
@@ -40,7 +40,7 @@ fn asking(text: &str, buttons: Vec<Vec<Button>>) -> OutgoingMessage {
 
 fn file(form: FileKind, mime: &str, link: Option<&str>) -> OutgoingMessage {
     OutgoingMessage {
-        say: OutgoingContent::File {
+        content: OutgoingContent::File {
             form,
             name: "report.pdf".to_owned(),
             mime: mime.to_owned(),
@@ -411,13 +411,13 @@ async fn pictures_go_as_their_address_and_other_files_as_a_link() {
 async fn what_line_cannot_do_is_refused_before_it_is_asked() {
     let near = Near::new().await;
     let mut edit = OutgoingMessage::text(dm(), "x");
-    edit.say = OutgoingContent::Text {
+    edit.content = OutgoingContent::Text {
         text: "x".to_owned(),
         buttons: Vec::new(),
         edits: Some("1".to_owned()),
     };
     let react = OutgoingMessage {
-        say: OutgoingContent::React {
+        content: OutgoingContent::React {
             message: "1".to_owned(),
             emoji: "👍".to_owned(),
             big: false,
@@ -445,11 +445,19 @@ async fn typing_is_shown_to_one_person_and_not_in_groups() {
 #[tokio::test]
 async fn whoever_pressed_a_button_is_told_with_its_own_token() {
     let near = Near::new().await;
-    let all = near.hear(&[near.fake.postback(ADA, ADA, "ok:1")]).unwrap();
-    near.line.pressed(&all[0], "").await.unwrap();
+    let all = near
+        .receive(&[near.fake.postback(ADA, ADA, "ok:1")])
+        .unwrap();
+    near.line.acknowledge_button(&all[0], "").await.unwrap();
     assert!(near.arrived().is_empty());
-    near.line.pressed(&all[0], "Allowed.").await.unwrap();
-    near.line.pressed(&all[0], "Allowed.").await.unwrap();
+    near.line
+        .acknowledge_button(&all[0], "Allowed.")
+        .await
+        .unwrap();
+    near.line
+        .acknowledge_button(&all[0], "Allowed.")
+        .await
+        .unwrap();
     assert_eq!(
         near.arrived(),
         [json!({"type": "text", "text": "Allowed."})]

@@ -61,6 +61,7 @@ pub(crate) fn socket_url(gateway: &str) -> Option<Url> {
     let path = path.strip_suffix("/ws").unwrap_or(path);
     let path = format!("{path}/ws");
     url.set_path(&path);
+    // A pasted URL may carry a query or a fragment; neither belongs to the address of the socket.
     url.set_query(None);
     url.set_fragment(None);
     Some(url)
@@ -82,8 +83,8 @@ pub(crate) async fn dial(
     let (mut socket, _) = opened
         .await
         .map_err(|error| ConnectError::Lost(describe(&error)))?;
-    let greeting = greeting(options, toolbox).encode(CONNECT_ID);
-    let sent = socket.send(Message::text(greeting)).await;
+    let connect_request = connect_request(options, toolbox).encode(CONNECT_ID);
+    let sent = socket.send(Message::text(connect_request)).await;
     sent.map_err(|error| ConnectError::Lost(describe(&error)))?;
     let hello = hello(&mut socket).await?;
     Ok(Accepted {
@@ -109,6 +110,7 @@ async fn reach(url: &Url) -> Result<TcpStream, ConnectError> {
     let name = host.trim_matches(['[', ']']);
     let found = tokio::net::lookup_host((name, port)).await;
     let addresses: Vec<SocketAddr> = found.map_err(|error| failed(&error))?.collect();
+    // A lookup may succeed without any address.
     let mut last = failed(&"the name does not resolve");
     for address in addresses {
         match timeout(ADDRESS_TIMEOUT, TcpStream::connect(address)).await {
@@ -124,7 +126,7 @@ async fn reach(url: &Url) -> Result<TcpStream, ConnectError> {
     Err(last)
 }
 
-fn greeting(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
+fn connect_request(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
     ConnectParams {
         min_protocol: PROTOCOL,
         max_protocol: PROTOCOL,
@@ -150,6 +152,7 @@ fn greeting(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
             ADDITION_WATCH,
         ]
         .into_iter()
+        // Declared only if true: agents use the tools of a sandboxed node without approval.
         .chain(toolbox.is_sandboxed().then_some(ADDITION_SANDBOXED))
         .map(str::to_owned)
         .collect(),
@@ -174,6 +177,7 @@ async fn hello(socket: &mut Socket) -> Result<HelloOk, ConnectError> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {
+                // Anything before the response is ignored: nothing is set up yet that could handle it.
                 if let Ok(Frame::Res(answer)) = Frame::decode(&text) {
                     return read_hello(answer);
                 }
@@ -204,13 +208,14 @@ fn read_hello(answer: Response) -> Result<HelloOk, ConnectError> {
 
 fn refusal(error: ErrorShape) -> ConnectError {
     // Everything else may be a gateway that is restarting or overloaded.
-    let for_good = [
+    let permanent = [
         Code::Unauthenticated,
         Code::Forbidden,
         Code::BadConnect,
         Code::Version,
     ];
-    if for_good.iter().any(|code| code.number() == error.code) && error.retryable != Some(true) {
+    // The gateway knows better than the code whether a retry can succeed.
+    if permanent.iter().any(|code| code.number() == error.code) && error.retryable != Some(true) {
         ConnectError::Refused(error.message)
     } else {
         ConnectError::Lost(error.message)
@@ -219,8 +224,9 @@ fn refusal(error: ErrorShape) -> ConnectError {
 
 /// Close code and reason, with a default for an empty reason.
 pub(crate) fn close_reason(frame: Option<CloseFrame>) -> (u16, String) {
-    let said = frame.map(|frame| (u16::from(frame.code), frame.reason.to_string()));
-    let (code, why) = said.unwrap_or((1005, String::new()));
+    let close_frame = frame.map(|frame| (u16::from(frame.code), frame.reason.to_string()));
+    // 1005 is the code that RFC 6455 reserves for a close frame without one.
+    let (code, why) = close_frame.unwrap_or((1005, String::new()));
     let why = match why.as_str() {
         "" => format!("the gateway closed the connection with code {code}"),
         _ => why,
@@ -244,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_way_of_writing_the_gateway_leads_to_its_socket() {
+    fn every_gateway_url_leads_to_its_socket() {
         for (gateway, url) in [
             ("http://127.0.0.1:7717", "ws://127.0.0.1:7717/ws"),
             ("https://hands.example", "wss://hands.example/ws"),
@@ -262,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_dialing_again_cannot_change_is_a_refusal() {
+    fn only_permanent_errors_are_refusals() {
         for code in Code::ALL {
             let error = refusal(ErrorShape::new(code, "words"));
             let expect = match code.number() {

@@ -151,7 +151,7 @@ fn later_hunks_move_with_the_ones_before() {
 }
 
 #[test]
-fn the_nearest_place_wins_and_of_two_the_later() {
+fn the_nearest_match_wins_and_of_two_the_later() {
     let hunk = "@@ -4 +4 @@\n-x\n+y\n";
     let rows = [
         ("x\n2\n3\n4\nx\n", "x\n2\n3\n4\ny\n"),
@@ -227,7 +227,7 @@ fn hunks_out_of_order_or_overlapping_are_refused() {
 }
 
 #[test]
-fn what_is_applied_already_is_said_to_be() {
+fn an_applied_patch_is_reported_as_such() {
     let rows = [
         ("a\nB\nc\n", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"),
         ("a\nx\nb\n", "@@ -1,2 +1,3 @@\n a\n+x\n b\n"),

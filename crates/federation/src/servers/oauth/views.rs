@@ -12,7 +12,7 @@ use url::Url;
 
 use super::challenge::Challenge;
 use super::error::OauthError;
-use super::keeper::{Flow, Keeper, Spent};
+use super::login_store::{Flow, LoginStore, Spent};
 use super::metadata;
 
 /// A token that replaced a rejected one and is itself rejected within this time is not renewed
@@ -21,23 +21,23 @@ const YOUNG: Duration = Duration::from_secs(10);
 
 /// The credentials of one account at one server.
 pub(super) struct AccountTokens {
-    pub(super) keeper: Arc<Keeper>,
+    pub(super) login_store: Arc<LoginStore>,
     pub(super) server: ServerName,
     pub(super) url: Url,
 }
 
 impl AccountTokens {
     async fn mark(&self, why: &str) {
-        let accounts = &self.keeper.deps.accounts;
+        let accounts = &self.login_store.deps.accounts;
         accounts
-            .mark(self.keeper.id, ConnectionStatus::Error, why)
+            .mark(self.login_store.id, ConnectionStatus::Error, why)
             .await;
     }
 
     /// The error message for a login that cannot be used.
     fn words(&self, error: &OauthError) -> String {
         let server = &self.server;
-        match (&self.keeper.flow, error.passes()) {
+        match (&self.login_store.flow, error.passes()) {
             (_, true) => format!("cannot renew the login at {server}: {error}"),
             (Flow::Person, false) => format!(
                 "the login at {server} has expired or was revoked: {error}; log in again with `manyhands mcp login {server}`"
@@ -61,17 +61,17 @@ impl AccountTokens {
         challenge: &Challenge,
         sent: Option<Secret>,
     ) -> Result<bool, OauthError> {
-        let keeper = &self.keeper;
-        let Some(current) = keeper.current.load_full() else {
-            keeper.begin(&self.url, challenge).await?;
-            return Ok(keeper.current.load().is_some());
+        let login_store = &self.login_store;
+        let Some(current) = login_store.current.load_full() else {
+            login_store.begin(&self.url, challenge).await?;
+            return Ok(login_store.current.load().is_some());
         };
-        let now = keeper.deps.clock.monotonic();
+        let now = login_store.deps.clock.monotonic();
         let young = |forced: Duration| now.saturating_sub(forced) < YOUNG;
         if sent.as_ref() == Some(&current.token) && current.forced.is_some_and(young) {
             return Err(OauthError::unusable("it rejected a newly issued token"));
         }
-        keeper.token(sent.map(Spent::Refused)).await?;
+        login_store.token(sent.map(Spent::Refused)).await?;
         Ok(true)
     }
 
@@ -80,13 +80,13 @@ impl AccountTokens {
         challenge: &Challenge,
         sent: Option<Secret>,
     ) -> Result<bool, OauthError> {
-        let keeper = &self.keeper;
+        let login_store = &self.login_store;
         if !challenge.wants_more() || sent.is_none() {
             return Ok(false);
         }
-        let new = keeper.widen(challenge).await?;
-        match &keeper.flow {
-            Flow::Machine { .. } if new => keeper
+        let new = login_store.widen(challenge).await?;
+        match &login_store.flow {
+            Flow::Machine { .. } if new => login_store
                 .token(sent.map(Spent::Narrow))
                 .await
                 .map(|now| now.is_some()),
@@ -96,7 +96,7 @@ impl AccountTokens {
 
     /// The error message for a login that lacks scopes.
     fn wants_more(&self, challenge: &Challenge) -> Option<String> {
-        let person = matches!(self.keeper.flow, Flow::Person);
+        let person = matches!(self.login_store.flow, Flow::Person);
         let (server, scope) = (&self.server, challenge.scope.join(" "));
         (person && challenge.wants_more()).then(|| {
             format!(
@@ -109,7 +109,7 @@ impl AccountTokens {
 #[async_trait]
 impl Credentials for AccountTokens {
     async fn headers(&self) -> Result<Vec<(HeaderName, Secret)>, UpstreamError> {
-        let current = match self.keeper.token(None).await {
+        let current = match self.login_store.token(None).await {
             Ok(current) => current,
             Err(error) => {
                 self.mark(&self.words(&error)).await;

@@ -103,7 +103,7 @@ impl Chats {
                 to: words.to.chat_only(),
                 reply_to: reply_to.take(),
                 ticket: ticket.take(),
-                say: OutgoingContent::Text {
+                content: OutgoingContent::Text {
                     text,
                     buttons,
                     edits: edits.take(),
@@ -174,7 +174,7 @@ impl Chats {
             to: to.chat_only(),
             reply_to: None,
             ticket: None,
-            say: OutgoingContent::File {
+            content: OutgoingContent::File {
                 form: file.form,
                 name: file.name,
                 mime: file.mime,
@@ -208,7 +208,7 @@ impl Chats {
         key: &str,
         within: Duration,
     ) -> Result<DeliveryReport, ToolError> {
-        let say = OutgoingContent::React {
+        let content = OutgoingContent::React {
             message: message.to_owned(),
             emoji: emoji.to_owned(),
             big,
@@ -217,7 +217,7 @@ impl Chats {
             to: to.chat_only(),
             reply_to: None,
             ticket: None,
-            say,
+            content,
         };
         let id = self.put(&[row(&message, key.to_owned(), None)?]).await?;
         self.outcome(&id.unwrap_or_default(), within).await

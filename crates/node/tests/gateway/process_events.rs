@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::fake::{Gateway, Machine, OURS, Peer, until};
+use super::fake::{ADDITIONS, Gateway, Machine, Peer, until};
 
 /// Starts `command` in the background, and gives its session and the first news of it, which
 /// are not taken.
@@ -27,9 +27,9 @@ async fn background(peer: &mut Peer, command: &str) -> (Value, String, Value) {
 }
 
 #[tokio::test]
-async fn what_becomes_of_a_program_is_told_with_the_call_that_started_it() {
+async fn process_events_name_the_call_that_started_it() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let (session, id, started) = background(&mut peer, "echo said; exit 3").await;
     assert_eq!(started["event"], "started");
     assert_eq!(
@@ -38,7 +38,7 @@ async fn what_becomes_of_a_program_is_told_with_the_call_that_started_it() {
     );
     assert!(started["startedAt"].is_i64() && started.get("endedAt").is_none());
     peer.answer(&id, json!({ "ok": true })).await;
-    let ended = peer.asked("node.exec.event").await;
+    let ended = peer.expect_request("node.exec.event").await;
     assert_eq!(
         (&ended["event"], &ended["exitCode"]),
         (&json!("failed"), &json!(3))
@@ -53,9 +53,9 @@ async fn what_becomes_of_a_program_is_told_with_the_call_that_started_it() {
 }
 
 #[tokio::test]
-async fn news_are_told_until_they_are_taken_with_the_same_id() {
+async fn process_events_are_resent_until_acknowledged() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let (_, id, first) = background(&mut peer, "true").await;
     peer.refuse(&id, 503, "not now").await;
     tokio::time::pause();
@@ -64,43 +64,46 @@ async fn news_are_told_until_they_are_taken_with_the_same_id() {
     let (_, _, again) = peer.request().await;
     assert_eq!(again, first, "after a refusal that may pass");
     drop(peer);
-    let mut peer = gateway.greet(OURS).await;
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
     assert_eq!(
-        peer.asked("node.exec.event").await,
+        peer.expect_request("node.exec.event").await,
         first,
         "over another connection"
     );
-    let next = peer.asked("node.exec.event").await;
+    let next = peer.expect_request("node.exec.event").await;
     assert_eq!(next["event"], "finished");
-    let told = peer.call("1", "Glob", json!({ "pattern": "*" })).await;
-    assert_eq!(told["result"]["count"], 0, "and then no more");
+    let response = peer.call("1", "Glob", json!({ "pattern": "*" })).await;
+    assert_eq!(response["result"]["count"], 0, "and then no more");
 }
 
 #[tokio::test]
-async fn news_that_happened_without_a_connection_are_told_at_the_next() {
+async fn process_events_are_queued_while_disconnected() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let (_, id, _) = background(&mut peer, "while [ ! -e go ]; do sleep 0.01; done").await;
     peer.answer(&id, json!({ "ok": true })).await;
     peer.call("sync", "Glob", json!({ "pattern": "*" })).await;
     drop(peer);
     std::fs::write(machine.at("go"), "").unwrap();
     until(|| machine.toolbox.jobs().process_list()[0].ended_at.is_some()).await;
-    let mut peer = gateway.greet(OURS).await;
-    assert_eq!(peer.asked("node.exec.event").await["event"], "finished");
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
+    assert_eq!(
+        peer.expect_request("node.exec.event").await["event"],
+        "finished"
+    );
 }
 
 #[tokio::test]
-async fn a_gateway_that_does_not_know_of_news_is_not_told_for_ever() {
+async fn process_events_refused_by_an_old_gateway_are_dropped() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let (_, id, first) = background(&mut peer, "true").await;
     peer.refuse(&id, 404, "no such method").await;
     let (id, _, next) = peer.request().await;
     assert_ne!(first["eventId"], next["eventId"]);
     peer.refuse(&id, 404, "no such method").await;
-    let told = peer.call("1", "Glob", json!({ "pattern": "*" })).await;
-    assert_eq!(told["result"]["count"], 0);
+    let response = peer.call("1", "Glob", json!({ "pattern": "*" })).await;
+    assert_eq!(response["result"]["count"], 0);
     assert!(
         machine
             .log

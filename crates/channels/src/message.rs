@@ -168,8 +168,9 @@ pub struct OutgoingMessage {
     /// A token that the platform requires for a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
-    /// The content.
-    pub say: OutgoingContent,
+    /// The content. Stored as `say`, the name that stored messages and bridges use.
+    #[serde(rename = "say")]
+    pub content: OutgoingContent,
 }
 
 /// The content of a message to send.
@@ -250,7 +251,7 @@ impl OutgoingMessage {
             to,
             reply_to: None,
             ticket: None,
-            say: OutgoingContent::Text {
+            content: OutgoingContent::Text {
                 text: text.into(),
                 buttons: Vec::new(),
                 edits: None,

@@ -4,12 +4,12 @@ use manyhands_node::{BackoffPlan, Confinement, NodeError, NodeOptions, SandboxMo
 use manyhands_wire::{ADDITION_FULL_OUTPUT, ADDITION_OUTPUT, ADDITION_WATCH};
 use serde_json::{Value, json};
 
-use super::fake::{Gateway, Machine, OURS, until};
+use super::fake::{ADDITIONS, Gateway, Machine, until};
 
 #[tokio::test]
-async fn a_node_says_who_it_is_and_what_it_can_do() {
+async fn a_node_announces_its_identity_and_tools() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let peer = machine.at_work(&gateway, OURS).await;
+    let peer = machine.at_work(&gateway, ADDITIONS).await;
     let connect = &peer.connect;
     assert_eq!(connect["client"]["id"], "laptop");
     assert_eq!(connect["client"]["mode"], "node");
@@ -18,7 +18,7 @@ async fn a_node_says_who_it_is_and_what_it_can_do() {
         connect["additions"],
         json!(
             [
-                OURS,
+                ADDITIONS,
                 &[ADDITION_OUTPUT, ADDITION_FULL_OUTPUT, ADDITION_WATCH]
             ]
             .concat()
@@ -63,21 +63,21 @@ async fn a_read_only_node_offers_nothing_that_writes() {
         jail: None,
         sandbox: SandboxMode::ReadOnly,
     });
-    let peer = machine.at_work(&gateway, OURS).await;
-    let told = peer.connect.to_string();
-    assert!(told.contains("\"Read\"") && told.contains("filesystem.list"));
+    let peer = machine.at_work(&gateway, ADDITIONS).await;
+    let response = peer.connect.to_string();
+    assert!(response.contains("\"Read\"") && response.contains("filesystem.list"));
     for word in [
         "\"Write\"",
         "\"Edit\"",
         "filesystem.write",
         "filesystem.edit",
     ] {
-        assert!(!told.contains(word), "{word}");
+        assert!(!response.contains(word), "{word}");
     }
 }
 
 #[tokio::test]
-async fn what_the_gateway_refuses_for_good_ends_the_node_with_its_words() {
+async fn a_permanent_refusal_ends_the_node_with_its_reason() {
     for code in [401, 403, 103, 102] {
         let (gateway, machine) = (Gateway::open().await, Machine::new());
         let node = machine.run(machine.options(&gateway));
@@ -93,11 +93,11 @@ async fn what_the_gateway_refuses_for_good_ends_the_node_with_its_words() {
 
 #[tokio::test]
 async fn a_close_that_says_unauthenticated_is_a_refusal_at_any_time() {
-    for greeted in [false, true] {
+    for accepted_before in [false, true] {
         let (gateway, machine) = (Gateway::open().await, Machine::new());
         let node = machine.run(machine.options(&gateway));
-        let mut peer = match greeted {
-            true => gateway.greet(OURS).await,
+        let mut peer = match accepted_before {
+            true => gateway.complete_handshake(ADDITIONS).await,
             false => gateway.accept().await,
         };
         peer.close(4001, "the token was taken back").await;
@@ -120,17 +120,17 @@ async fn whatever_may_pass_is_tried_again() {
         .await;
     gateway.accept().await.close(1013, "too many sockets").await;
     drop(gateway.accept().await);
-    let mut peer = gateway.greet(OURS).await;
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
     peer.close(1012, "the gateway is stopping").await;
-    drop(gateway.greet(OURS).await);
+    drop(gateway.complete_handshake(ADDITIONS).await);
     gateway
-        .greet(OURS)
+        .complete_handshake(ADDITIONS)
         .await
         .close(1008, "replaced by another connection")
         .await;
-    let mut peer = gateway.greet(OURS).await;
-    let told = peer.call("1", "Read", json!({ "path": "nothing" })).await;
-    assert_eq!(told["code"], "not_found");
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
+    let response = peer.call("1", "Read", json!({ "path": "nothing" })).await;
+    assert_eq!(response["code"], "not_found");
     let (lines, _) = machine.log.last(100);
     let whys: Vec<Value> = lines
         .iter()
@@ -151,7 +151,7 @@ async fn a_node_that_was_replaced_waits_longer() {
     options.backoff.replaced = Duration::from_secs(3_600);
     let node = machine.run(options);
     gateway
-        .greet(OURS)
+        .complete_handshake(ADDITIONS)
         .await
         .close(1008, "replaced by another connection")
         .await;
@@ -169,14 +169,14 @@ async fn a_node_that_was_replaced_waits_longer() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_says_nothing_is_dialed_again_after_thirty_seconds() {
+async fn a_silent_gateway_is_redialed_after_thirty_seconds() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
     let _node = machine.run(machine.options(&gateway));
     let _mute = gateway.accept().await;
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(31)).await;
     tokio::time::resume();
-    let mut peer = gateway.greet(OURS).await;
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
     assert!(peer.call("1", "Glob", json!({ "pattern": "*" })).await["result"].is_object());
     assert!(
         machine
@@ -192,7 +192,7 @@ async fn a_gateway_that_says_nothing_is_dialed_again_after_thirty_seconds() {
 async fn a_half_open_socket_is_noticed_although_a_write_is_stuck() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
     std::fs::write(machine.at("large"), "x".repeat(4 << 20)).unwrap();
-    let mut silent = machine.at_work(&gateway, OURS).await;
+    let mut silent = machine.at_work(&gateway, ADDITIONS).await;
     for call in 0..8 {
         silent
             .invoke(&call.to_string(), "Read", json!({ "path": "large" }))
@@ -213,7 +213,7 @@ async fn a_half_open_socket_is_noticed_although_a_write_is_stuck() {
         tokio::time::advance(Duration::from_secs(10)).await;
     }
     tokio::time::resume();
-    let mut peer = gateway.greet(OURS).await;
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
     assert!(peer.call("9", "Glob", json!({ "pattern": "*" })).await["result"].is_object());
     assert!(
         machine
@@ -240,12 +240,12 @@ async fn another_name_at_the_gateway_is_logged() {
 }
 
 #[tokio::test]
-async fn told_to_stop_a_node_says_goodbye() {
+async fn a_stopped_node_closes_its_connection() {
     use futures_util::StreamExt;
     use tokio_tungstenite::tungstenite::Message;
     let (gateway, machine) = (Gateway::open().await, Machine::new());
     let node = machine.run(machine.options(&gateway));
-    let mut peer = gateway.greet(OURS).await;
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
     peer.call("1", "Glob", json!({ "pattern": "*" })).await;
     machine.stop.cancel();
     let mut goodbye = false;
@@ -257,7 +257,7 @@ async fn told_to_stop_a_node_says_goodbye() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_refused() {
+async fn an_invalid_gateway_url_is_refused() {
     let machine = Machine::new();
     let gateway = Gateway::open().await;
     let options = NodeOptions {
