@@ -219,20 +219,6 @@ fn rights_are_checked_in_one_place() {
 /// The most product lines of a crate.
 const LARGEST: usize = 18_000;
 
-/// Module cycles that still exist, by crate. The test fails when an entry is no longer needed.
-const KNOWN_CYCLES: &[(&str, &[&str])] = &[
-    ("acp", &["client", "terminals", "transcript"]),
-    ("llm", &["budget", "error", "reply"]),
-    (
-        "llm",
-        &[
-            "exchange", "models", "offered", "presets", "provider", "run", "wire",
-        ],
-    ),
-    ("node", &["calls", "run", "serve", "transfer", "watches"]),
-    ("upstream", &["connection", "greet", "listen"]),
-];
-
 /// The lines of a source file before its tests; none for a file of tests.
 fn product_lines(path: &Path, source: &str) -> usize {
     if is_test(path) {
@@ -453,24 +439,13 @@ fn cycles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
 
 #[test]
 fn no_crate_has_a_module_cycle() {
-    let mut stale: Vec<_> = KNOWN_CYCLES.to_vec();
-    let mut unknown = Vec::new();
+    let mut found = Vec::new();
     for (name, path) in crates() {
         for cycle in cycles(&uses(&texts(&path))) {
-            let covers = |known: &(&str, &[&str])| {
-                known.0 == name && cycle.iter().all(|one| known.1.contains(&one.as_str()))
-            };
-            match KNOWN_CYCLES.iter().any(covers) {
-                true => stale.retain(|known| !covers(known)),
-                false => unknown.push(format!("{name}: {}", cycle.join(", "))),
-            }
+            found.push(format!("{name}: {}", cycle.join(", ")));
         }
     }
-    assert_eq!(unknown, Vec::<String>::new(), "break these cycles");
-    assert!(
-        stale.is_empty(),
-        "these cycles no longer exist; remove them from KNOWN_CYCLES: {stale:?}"
-    );
+    assert_eq!(found, Vec::<String>::new(), "break these cycles");
 }
 
 #[test]

@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::lines::{Bounds, FlowControl, lines};
 use crate::prompt::text_of;
-use crate::translate::{TurnUpdates, replay, words};
+use crate::translate::{TurnUpdates, message_chunk, replay};
 
 /// Maximum number of concurrent requests of an editor.
 const MAX_REQUESTS: usize = 32;
@@ -173,11 +173,11 @@ pub trait AgentBackend: Send + Sync + 'static {
     /// Sessions, most recently used first, starting at `offset`.
     async fn list(&self, offset: u32) -> Result<SessionPage, String>;
     /// Sends a message and forwards the events of its turn until it ends.
-    async fn say(
+    async fn prompt(
         &self,
         session: &str,
         message: String,
-        told: mpsc::Sender<TurnEvent>,
+        events: mpsc::Sender<TurnEvent>,
     ) -> Result<TurnOutcome, String>;
     /// Stops the running turn of a session.
     async fn stop(&self, session: &str);
@@ -210,7 +210,7 @@ where
         busy: AtomicUsize::new(0),
         flow: flow.clone(),
     });
-    let asked = requests.clone();
+    let params = requests.clone();
     let served = Agent
         .v1()
         .name("manyhands")
@@ -218,7 +218,7 @@ where
             async move |request: ClientRequest,
                         responder: Responder,
                         connection: ConnectionTo<Client>| {
-                asked.clone().take(request, responder, &connection)
+                params.clone().dispatch(request, responder, &connection)
             },
             on_receive_request!(),
         )
@@ -242,7 +242,7 @@ where
         .connect_to(transport)
         .await;
     // Our own reason, such as a line that was too long, explains more than the library's error.
-    match (served, flow.trouble()) {
+    match (served, flow.failure()) {
         (Ok(()), _) => Ok(()),
         (Err(_), Some(why)) => Err(why),
         (Err(error), None) => Err(error.message),
@@ -270,7 +270,7 @@ impl Drop for RequestSlot {
 
 impl EditorRequests {
     /// Answers every request in its own task, so that a turn does not block other requests.
-    fn take(
+    fn dispatch(
         self: Arc<Self>,
         request: ClientRequest,
         responder: Responder,
@@ -309,47 +309,50 @@ impl EditorRequests {
         cancelled: RequestCancellation,
     ) -> Result<(Value, Option<SessionId>), Error> {
         let answer = match request {
-            ClientRequest::InitializeRequest(_) => value(greeting()),
-            ClientRequest::NewSessionRequest(asked) => {
-                let servers = wanted(&asked.cwd, asked.mcp_servers)?;
+            ClientRequest::InitializeRequest(_) => value(initialize_response()),
+            ClientRequest::NewSessionRequest(params) => {
+                let servers = mcp_programs(&params.cwd, params.mcp_servers)?;
                 // Checked before the servers are started: a refused session must not leave programs running.
-                self.has_room()?;
+                self.can_queue()?;
                 let key = self.backend.open().await.map_err(broken)?;
                 let id = SessionId::new(key);
-                self.enter(&id, &asked.cwd, servers).await?;
+                self.enter(&id, &params.cwd, servers).await?;
                 let opened = NewSessionResponse::new(id.clone());
                 return Ok((value(opened)?, Some(id)));
             }
-            ClientRequest::LoadSessionRequest(asked) => {
-                let servers = wanted(&asked.cwd, asked.mcp_servers)?;
-                self.has_room()?;
-                let said = self.known(&asked.session_id).await?;
-                self.enter(&asked.session_id, &asked.cwd, servers).await?;
+            ClientRequest::LoadSessionRequest(params) => {
+                let servers = mcp_programs(&params.cwd, params.mcp_servers)?;
+                self.can_queue()?;
+                let session = self.known(&params.session_id).await?;
+                self.enter(&params.session_id, &params.cwd, servers).await?;
                 // Replayed before the response, as the protocol requires for session/load.
-                for update in said.iter().flat_map(replay) {
-                    editor.update(&asked.session_id, update)?;
+                for update in session.iter().flat_map(replay) {
+                    editor.update(&params.session_id, update)?;
                 }
-                return Ok((value(LoadSessionResponse::new())?, Some(asked.session_id)));
+                return Ok((value(LoadSessionResponse::new())?, Some(params.session_id)));
             }
-            ClientRequest::ResumeSessionRequest(asked) => {
-                let servers = wanted(&asked.cwd, asked.mcp_servers)?;
-                self.has_room()?;
-                self.known(&asked.session_id).await?;
-                self.enter(&asked.session_id, &asked.cwd, servers).await?;
-                return Ok((value(ResumeSessionResponse::new())?, Some(asked.session_id)));
+            ClientRequest::ResumeSessionRequest(params) => {
+                let servers = mcp_programs(&params.cwd, params.mcp_servers)?;
+                self.can_queue()?;
+                self.known(&params.session_id).await?;
+                self.enter(&params.session_id, &params.cwd, servers).await?;
+                return Ok((
+                    value(ResumeSessionResponse::new())?,
+                    Some(params.session_id),
+                ));
             }
-            ClientRequest::ListSessionsRequest(asked) => value(self.list(asked).await?),
-            ClientRequest::CloseSessionRequest(asked) => {
-                self.must_have(&asked.session_id)?;
-                let key = asked.session_id.to_string();
+            ClientRequest::ListSessionsRequest(params) => value(self.list(params).await?),
+            ClientRequest::CloseSessionRequest(params) => {
+                self.must_have(&params.session_id)?;
+                let key = params.session_id.to_string();
                 self.backend.stop(&key).await;
                 self.backend.close(&key).await;
                 self.opened().remove(&key);
                 value(CloseSessionResponse::new())
             }
-            ClientRequest::PromptRequest(asked) => {
-                self.must_have(&asked.session_id)?;
-                value(self.prompt(asked, editor, cancelled).await?)
+            ClientRequest::PromptRequest(params) => {
+                self.must_have(&params.session_id)?;
+                value(self.prompt(params, editor, cancelled).await?)
             }
             other => Err(Error::method_not_found().data(Value::from(other.method()))),
         };
@@ -375,7 +378,7 @@ impl EditorRequests {
         Err(Error::new(ErrorCode::RESOURCE_NOT_FOUND, why))
     }
 
-    fn has_room(&self) -> Result<(), Error> {
+    fn can_queue(&self) -> Result<(), Error> {
         match self.opened().len() < MAX_SESSIONS {
             true => Ok(()),
             false => Err(broken(format!(
@@ -400,12 +403,12 @@ impl EditorRequests {
     }
 
     async fn known(&self, session: &SessionId) -> Result<Vec<ChatMessage>, Error> {
-        let said = self.backend.history(&session.to_string()).await;
-        said.map_err(|why| Error::new(ErrorCode::RESOURCE_NOT_FOUND, why))
+        let session = self.backend.history(&session.to_string()).await;
+        session.map_err(|why| Error::new(ErrorCode::RESOURCE_NOT_FOUND, why))
     }
 
-    async fn list(&self, asked: ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
-        let offset = match asked.cursor.as_deref().map(str::parse::<u32>) {
+    async fn list(&self, params: ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
+        let offset = match params.cursor.as_deref().map(str::parse::<u32>) {
             None => 0,
             Some(Ok(offset)) => offset,
             // Cursors are offsets; another one comes from another program.
@@ -436,26 +439,26 @@ impl EditorRequests {
         let key = session.to_string();
         let message = text_of(prompt.prompt).map_err(wrong)?;
         let (sender, mut events) = mpsc::channel(MAX_EVENTS);
-        let mut saying = std::pin::pin!(self.backend.say(&key, message, sender));
+        let mut running = std::pin::pin!(self.backend.prompt(&key, message, sender));
         let mut cancelled = std::pin::pin!(cancelled.cancelled());
         let mut stream = TurnUpdates::default();
         let mut questions = FuturesUnordered::new();
-        let mut asked: HashMap<String, CancellationToken> = HashMap::new();
+        let mut params: HashMap<String, CancellationToken> = HashMap::new();
         let mut stopping = false;
         let mut ended = None;
         loop {
             tokio::select! {
-                told = events.recv() => match told {
+                events = events.recv() => match events {
                     Some(TurnEvent::Tool(event)) => {
                         if event.state == ChatToolState::Done
-                            && let Some(open) = asked.remove(&event.call_id)
+                            && let Some(open) = params.remove(&event.call_id)
                         {
                             // Answered elsewhere, such as on the web page.
                             open.cancel();
                         }
                         // A slow reader gets fewer, larger output updates; each contains everything printed so far.
-                        let room = event.state != ChatToolState::Output || editor.has_room();
-                        if let Some(update) = stream.tool(*event).filter(|_| room) {
+                        let show = event.state != ChatToolState::Output || editor.can_queue();
+                        if let Some(update) = stream.tool(*event).filter(|_| show) {
                             editor.update(&session, update)?;
                         }
                     }
@@ -468,15 +471,15 @@ impl EditorRequests {
                             let tool = event.tool.unwrap_or_default();
                             let call = stream.call(&approval, &tool, &arguments);
                             let open = CancellationToken::new();
-                            asked.insert(call.tool_call_id.to_string(), open.clone());
-                            questions.push(self.ask(editor, &session, approval, call, open));
+                            params.insert(call.tool_call_id.to_string(), open.clone());
+                            questions.push(self.request_permission(editor, &session, approval, call, open));
                         }
                     }
                     // The channel is closed: all events were forwarded and the turn has ended.
                     None => break,
                 },
                 // The result may arrive before the last events, which still have to be forwarded.
-                sent = &mut saying, if ended.is_none() => ended = Some(sent),
+                sent = &mut running, if ended.is_none() => ended = Some(sent),
                 Some(()) = questions.next() => {}
                 () = &mut cancelled, if !stopping => {
                     stopping = true;
@@ -486,12 +489,12 @@ impl EditorRequests {
         }
         let sent = match ended {
             Some(sent) => sent,
-            None => saying.await,
+            None => running.await,
         };
         match sent.map_err(broken)? {
             TurnOutcome::Answered => Ok(PromptResponse::new(StopReason::EndTurn)),
             TurnOutcome::Command(response) => {
-                editor.update(&session, words(response))?;
+                editor.update(&session, message_chunk(response))?;
                 Ok(PromptResponse::new(StopReason::EndTurn))
             }
             TurnOutcome::Stopped => Ok(PromptResponse::new(StopReason::Cancelled)),
@@ -502,7 +505,7 @@ impl EditorRequests {
 
 impl EditorRequests {
     /// Asks the editor's user for an approval, until someone has answered.
-    async fn ask(
+    async fn request_permission(
         &self,
         editor: &EditorLink,
         session: &SessionId,
@@ -526,14 +529,15 @@ impl EditorRequests {
             }
             Ok(_) => return, // the turn was cancelled
             Err(error) => {
-                let ways = format!("/approve {approval} allows it, /deny {approval} denies it");
-                let note = format!("\n\n[needs your approval: {ways}]\n\n");
+                let alternatives =
+                    format!("/approve {approval} allows it, /deny {approval} denies it");
+                let note = format!("\n\n[needs your approval: {alternatives}]\n\n");
                 tracing::warn!(
                     event = "editor_approval_failed",
                     error = error.message,
                     "failed to ask the editor for an approval"
                 );
-                let _ = editor.update(session, words(note));
+                let _ = editor.update(session, message_chunk(note));
                 return;
             }
         };
@@ -543,7 +547,7 @@ impl EditorRequests {
                 error = why,
                 "failed to answer an approval request"
             );
-            let _ = editor.update(session, words(format!("\n\n[{why}]\n\n")));
+            let _ = editor.update(session, message_chunk(format!("\n\n[{why}]\n\n")));
         }
     }
 }
@@ -553,7 +557,7 @@ struct EditorLink(ConnectionTo<Client>, Arc<FlowControl>);
 
 impl EditorLink {
     /// Returns whether there is room for updates that may be dropped.
-    fn has_room(&self) -> bool {
+    fn can_queue(&self) -> bool {
         self.1.unread() < MAX_UNREAD
     }
 
@@ -578,7 +582,7 @@ impl EditorLink {
     }
 }
 
-fn greeting() -> InitializeResponse {
+fn initialize_response() -> InitializeResponse {
     let sessions = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
         .resume(SessionResumeCapabilities::new())
@@ -593,7 +597,7 @@ fn greeting() -> InitializeResponse {
 }
 
 /// Validates the MCP servers and the directory of a session request.
-fn wanted(cwd: &Path, servers: Vec<McpServer>) -> Result<Vec<McpProgram>, Error> {
+fn mcp_programs(cwd: &Path, servers: Vec<McpServer>) -> Result<Vec<McpProgram>, Error> {
     if !cwd.is_absolute() {
         let why = format!(
             "cwd: must be an absolute path, and {:?} is not",

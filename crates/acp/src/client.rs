@@ -19,13 +19,13 @@ use agent_client_protocol::{
     Agent, Client, Error, ErrorCode, is_connection_terminated, is_incoming_transport_closed,
     on_receive_notification, on_receive_request,
 };
-use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::host::{AgentHost, HostCapabilities, Permission, PermissionRequest, refused};
 use crate::lines::{Bounds, FlowControl, lines};
 use crate::terminals::Terminals;
 use crate::transcript::{TurnTranscript, kind_of, reported_input, shortened};
@@ -70,17 +70,6 @@ pub enum AcpError {
     Cancelled,
 }
 
-/// What an agent may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct HostCapabilities {
-    /// `fs/read_text_file`.
-    pub read: bool,
-    /// `fs/write_text_file`.
-    pub write: bool,
-    /// `terminal/*`.
-    pub terminal: bool,
-}
-
 /// How a session starts.
 #[derive(Debug, Clone)]
 pub struct SessionOptions {
@@ -90,112 +79,6 @@ pub struct SessionOptions {
     pub capabilities: HostCapabilities,
     /// Limits of its messages.
     pub bounds: Bounds,
-}
-
-/// An event of an agent.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AgentEvent {
-    /// It started one of its own tools.
-    ToolStarted {
-        /// Title of the call.
-        title: String,
-        /// Kind of tool.
-        kind: &'static str,
-        /// Arguments.
-        input: Value,
-    },
-    /// The tool ended.
-    ToolDone {
-        /// Title of the call.
-        title: String,
-        /// Kind of tool.
-        kind: &'static str,
-        /// Whether it succeeded.
-        ok: bool,
-        /// Duration.
-        took: Duration,
-    },
-}
-
-/// A permission request of an agent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PermissionRequest {
-    /// Title of the call.
-    pub title: String,
-    /// Kind of tool.
-    pub kind: &'static str,
-    /// Arguments.
-    pub input: Value,
-}
-
-/// ApprovalAnswer to a permission request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Permission {
-    /// Allow once.
-    Allow,
-    /// Deny.
-    Deny,
-}
-
-/// A command an agent wants to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandLine {
-    /// A program, or a complete command line if there are no arguments.
-    pub command: String,
-    /// Arguments.
-    pub args: Vec<String>,
-    /// Additional environment variables.
-    pub env: Vec<(String, String)>,
-    /// Working directory.
-    pub cwd: Option<PathBuf>,
-    /// How much output to keep, from the end.
-    pub output_bytes: Option<u64>,
-}
-
-/// Output of a terminal.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TerminalOutput {
-    /// The output, possibly only its end.
-    pub text: String,
-    /// Whether the beginning is missing.
-    pub cut: bool,
-    /// Exit status, once it has exited.
-    pub exited: Option<ExitStatus>,
-}
-
-/// How a command exited.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ExitStatus {
-    /// With this code.
-    Code(i32),
-    /// By this signal.
-    Signal(String),
-}
-
-/// A command started for an agent. Stopped when dropped.
-#[async_trait]
-pub trait Terminal: Send + Sync {
-    /// Its current output.
-    fn output(&self) -> TerminalOutput;
-    /// Waits for it to exit.
-    async fn exited(&self) -> ExitStatus;
-    /// Stops it.
-    fn kill(&self);
-}
-
-/// Answers an agent's requests. Requests for something that was not offered never arrive here.
-#[async_trait]
-pub trait AgentHost: Send + Sync + 'static {
-    /// Reports an event; must not block.
-    fn on_event(&self, event: AgentEvent);
-    /// Decides a permission request.
-    async fn request_permission(&self, question: PermissionRequest) -> Permission;
-    /// Reads a text file; the error is the reason.
-    async fn read(&self, path: PathBuf) -> Result<String, String>;
-    /// Writes a text file; the error is the reason.
-    async fn write(&self, path: PathBuf, content: String) -> Result<(), String>;
-    /// Starts a command; the error is the reason.
-    async fn run(&self, command: CommandLine) -> Result<Arc<dyn Terminal>, String>;
 }
 
 /// Result of a prompt.
@@ -251,7 +134,7 @@ where
         .on_receive_notification(
             async move |notification: AgentNotification, _| {
                 if let AgentNotification::SessionNotification(update) = notification
-                    && let Some(event) = updates.take(update.update)
+                    && let Some(event) = updates.record(update.update)
                 {
                     host.on_event(event);
                 }
@@ -263,13 +146,13 @@ where
             async move |request: AgentRequest,
                         responder: Responder,
                         connection: ConnectionTo<Agent>| {
-                requests.clone().take(request, responder, &connection)
+                requests.clone().dispatch(request, responder, &connection)
             },
             on_receive_request!(),
         )
         .connect_with(transport, async |connection: ConnectionTo<Agent>| {
-            let begun = async {
-                let id = begin(&connection, &options, &cancel).await?;
+            let session = async {
+                let id = create_session(&connection, &options, &cancel).await?;
                 let (transcript, cancel) = (transcript.clone(), cancel.clone());
                 let session = Session {
                     connection,
@@ -279,23 +162,23 @@ where
                 };
                 talk(session).await
             };
-            result = Some(begun.await);
+            result = Some(session.await);
             Ok(())
         })
         .await;
     // After a cancellation every error is a consequence of it; only a finished result still counts.
     let result = result.filter(|result| result.is_ok() || !cancel.is_cancelled());
-    match (flow.trouble(), result, ran) {
+    match (flow.failure(), result, ran) {
         (_, None, _) if cancel.is_cancelled() => Err(AcpError::Cancelled),
         (Some(why), None | Some(Err(_)), _) => Err(AcpError::Ended(why)),
         (_, Some(result), _) => result,
-        (None, None, Err(error)) => Err(AcpError::Ended(words(&error))),
+        (None, None, Err(error)) => Err(AcpError::Ended(error_text(&error))),
         (None, None, Ok(())) => Err(AcpError::Ended("it closed the connection".to_owned())),
     }
 }
 
 /// Performs the handshake and creates a session.
-async fn begin(
+async fn create_session(
     connection: &ConnectionTo<Agent>,
     options: &SessionOptions,
     cancel: &CancellationToken,
@@ -310,16 +193,16 @@ async fn begin(
                 .terminal(options.capabilities.terminal),
         )
         .client_info(Implementation::new("manyhands", env!("CARGO_PKG_VERSION")));
-    let greeted = connection.send_request(hello).block_task();
-    let greeted = within("initialize", greeted, cancel).await?;
+    let initialized = connection.send_request(hello).block_task();
+    let initialized = within("initialize", initialized, cancel).await?;
     // Checked before a session is created: a later version may attach another meaning to it.
-    if greeted.protocol_version != ProtocolVersion::V1 {
-        let version = serde_json::to_string(&greeted.protocol_version).unwrap_or_default();
+    if initialized.protocol_version != ProtocolVersion::V1 {
+        let version = serde_json::to_string(&initialized.protocol_version).unwrap_or_default();
         return Err(AcpError::Version(version));
     }
-    let asked = connection.send_request(NewSessionRequest::new(options.cwd.clone()));
-    let begun = within("session/new", asked.block_task(), cancel).await?;
-    Ok(begun.session_id)
+    let request = connection.send_request(NewSessionRequest::new(options.cwd.clone()));
+    let session = within("session/new", request.block_task(), cancel).await?;
+    Ok(session.session_id)
 }
 
 async fn within<T>(
@@ -338,8 +221,8 @@ async fn within<T>(
 
 impl Session {
     /// Sends a prompt and waits for the reply.
-    pub async fn ask(&self, text: &str) -> Result<Reply, AcpError> {
-        self.transcript.begin();
+    pub async fn prompt(&self, text: &str) -> Result<Reply, AcpError> {
+        self.transcript.reset();
         // The transcript is cleared first, so that chunks of an earlier prompt cannot end up in
         // this reply.
         let prompt = PromptRequest::new(self.id.clone(), vec![text.into()]);
@@ -347,8 +230,8 @@ impl Session {
         let answered = tokio::select! {
             answered = &mut answer => answered,
             () = self.cancel.cancelled() => {
-                let told = self.connection.send_notification(CancelNotification::new(self.id.clone()));
-                if told.is_ok() {
+                let notified = self.connection.send_notification(CancelNotification::new(self.id.clone()));
+                if notified.is_ok() {
                     // The reply is discarded, but a clean end lets the agent save its state.
                     let _ = timeout(CANCEL_TIMEOUT, answer).await;
                 }
@@ -356,7 +239,7 @@ impl Session {
             }
         };
         let ended = answered.map_err(|error| failed("session/prompt", &error))?;
-        let (text, cut) = self.transcript.answer();
+        let (text, cut) = self.transcript.reply();
         let unfinished = match ended.stop_reason {
             StopReason::EndTurn => None,
             StopReason::MaxTokens => Some("it reached its token limit"),
@@ -379,16 +262,16 @@ fn failed(what: &'static str, error: &Error) -> AcpError {
         return AcpError::Ended(format!("it exited before responding to {what}"));
     }
     match error.code {
-        ErrorCode::AUTH_REQUIRED => AcpError::Login(words(error)),
+        ErrorCode::AUTH_REQUIRED => AcpError::Login(error_text(error)),
         _ => AcpError::Refused {
             what,
-            why: words(error),
+            why: error_text(error),
         },
     }
 }
 
 /// Formats an error with its details.
-fn words(error: &Error) -> String {
+fn error_text(error: &Error) -> String {
     let more = match &error.data {
         Some(Value::String(text)) => Some(text.clone()),
         Some(data) => data["details"]
@@ -403,11 +286,6 @@ fn words(error: &Error) -> String {
     };
     // Bounded: the text ends up in a model's context.
     all.chars().take(2_000).collect()
-}
-
-/// The error sent to an agent.
-pub(crate) fn refused(why: &str) -> Error {
-    Error::invalid_request().data(Value::from(why))
 }
 
 /// Receives and answers an agent's requests.
@@ -430,7 +308,7 @@ impl Drop for RequestSlot {
 
 impl AgentRequests {
     /// Answers every request in its own task.
-    fn take(
+    fn dispatch(
         self: Arc<Self>,
         request: AgentRequest,
         responder: Responder,
@@ -443,6 +321,7 @@ impl AgentRequests {
                 format!("too many concurrent requests (limit {MAX_REQUESTS}); wait for a response");
             return responder.respond_with_error(refused(&why));
         }
+        // Dropped with the task, so that a panic or a lost connection frees the slot too.
         let busy = RequestSlot(self);
         connection.spawn(async move {
             let answer = busy.0.answer(request).await;
@@ -454,33 +333,35 @@ impl AgentRequests {
         let capabilities = self.capabilities;
         let terminals = &self.terminals;
         match request {
-            AgentRequest::RequestPermissionRequest(asked) => value(self.permission(asked).await),
-            AgentRequest::ReadTextFileRequest(asked) if capabilities.read => {
-                let text = self.host.read(asked.path).await;
-                let text = text.map_err(|why| refused(&why))?;
-                let part = part(&text, asked.line, asked.limit);
-                value(ReadTextFileResponse::new(part))
+            AgentRequest::RequestPermissionRequest(request) => {
+                value(self.permission(request).await)
             }
-            AgentRequest::WriteTextFileRequest(asked) if capabilities.write => {
-                let written = self.host.write(asked.path, asked.content).await;
+            AgentRequest::ReadTextFileRequest(request) if capabilities.read => {
+                let text = self.host.read(request.path).await;
+                let text = text.map_err(|why| refused(&why))?;
+                let line_range = line_range(&text, request.line, request.limit);
+                value(ReadTextFileResponse::new(line_range))
+            }
+            AgentRequest::WriteTextFileRequest(request) if capabilities.write => {
+                let written = self.host.write(request.path, request.content).await;
                 written.map_err(|why| refused(&why))?;
                 value(WriteTextFileResponse::new())
             }
-            AgentRequest::CreateTerminalRequest(asked) if capabilities.terminal => {
-                value(terminals.create(asked, &*self.host).await?)
+            AgentRequest::CreateTerminalRequest(request) if capabilities.terminal => {
+                value(terminals.create(request, &*self.host).await?)
             }
-            AgentRequest::TerminalOutputRequest(asked) if capabilities.terminal => {
-                value(terminals.output(&asked.terminal_id.to_string())?)
+            AgentRequest::TerminalOutputRequest(request) if capabilities.terminal => {
+                value(terminals.output(&request.terminal_id.to_string())?)
             }
-            AgentRequest::WaitForTerminalExitRequest(asked) if capabilities.terminal => {
-                value(terminals.wait(&asked.terminal_id.to_string()).await?)
+            AgentRequest::WaitForTerminalExitRequest(request) if capabilities.terminal => {
+                value(terminals.wait(&request.terminal_id.to_string()).await?)
             }
-            AgentRequest::KillTerminalRequest(asked) if capabilities.terminal => {
-                terminals.kill(&asked.terminal_id.to_string())?;
+            AgentRequest::KillTerminalRequest(request) if capabilities.terminal => {
+                terminals.kill(&request.terminal_id.to_string())?;
                 value(KillTerminalResponse::new())
             }
-            AgentRequest::ReleaseTerminalRequest(asked) if capabilities.terminal => {
-                terminals.release(&asked.terminal_id.to_string())?;
+            AgentRequest::ReleaseTerminalRequest(request) if capabilities.terminal => {
+                terminals.release(&request.terminal_id.to_string())?;
                 value(ReleaseTerminalResponse::new())
             }
             other => Err(Error::method_not_found().data(Value::from(other.method()))),
@@ -488,15 +369,15 @@ impl AgentRequests {
     }
 
     /// Asks for a permission; a cancelled task cancels the request.
-    async fn permission(&self, asked: RequestPermissionRequest) -> RequestPermissionResponse {
-        let fields = asked.tool_call.fields;
+    async fn permission(&self, request: RequestPermissionRequest) -> RequestPermissionResponse {
+        let fields = request.tool_call.fields;
         let question = PermissionRequest {
             title: shortened(fields.title.as_deref().unwrap_or("a tool")),
             kind: kind_of(fields.kind.unwrap_or_default()),
             input: reported_input(fields.raw_input),
         };
         let outcome = tokio::select! {
-            permit = self.host.request_permission(question) => chosen(permit, &asked.options),
+            permit = self.host.request_permission(question) => chosen(permit, &request.options),
             () = self.cancel.cancelled() => RequestPermissionOutcome::Cancelled,
         };
         RequestPermissionResponse::new(outcome)
@@ -532,7 +413,7 @@ fn value(answer: impl Serialize) -> Result<Value, Error> {
 }
 
 /// Returns `limit` lines of a text, starting at `line` (1-based).
-fn part(text: &str, line: Option<u32>, limit: Option<u32>) -> String {
+fn line_range(text: &str, line: Option<u32>, limit: Option<u32>) -> String {
     if line.is_none() && limit.is_none() {
         return text.to_owned();
     }
@@ -558,7 +439,7 @@ mod tests {
             (Some(4), None, ""),
             (None, Some(0), ""),
         ] {
-            assert_eq!(part(text, line, limit), expect, "{line:?} {limit:?}");
+            assert_eq!(line_range(text, line, limit), expect, "{line:?} {limit:?}");
         }
     }
 

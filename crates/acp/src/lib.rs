@@ -8,6 +8,7 @@
 
 mod agent;
 mod client;
+mod host;
 mod lines;
 mod prompt;
 mod terminals;
@@ -21,8 +22,9 @@ pub use agent::{
     AgentBackend, ApprovalAnswer, McpProgram, SessionPage, SessionSummary, SlashCommand, TurnEvent,
     TurnOutcome, serve,
 };
-pub use client::{
-    AcpError, AgentEvent, AgentHost, CommandLine, ExitStatus, HostCapabilities, Permission,
-    PermissionRequest, Reply, Session, SessionOptions, Terminal, TerminalOutput, drive,
+pub use client::{AcpError, Reply, Session, SessionOptions, drive};
+pub use host::{
+    AgentEvent, AgentHost, CommandLine, ExitStatus, HostCapabilities, Permission,
+    PermissionRequest, Terminal, TerminalOutput,
 };
 pub use lines::Bounds;

@@ -45,23 +45,23 @@ pub(crate) struct FlowControl {
     /// Number of notifications queued and not written yet.
     unread: AtomicUsize,
     answered: Notify,
-    trouble: Mutex<Option<String>>,
+    failure: Mutex<Option<String>>,
 }
 
 impl FlowControl {
     /// Why the peer was disconnected.
-    pub(crate) fn trouble(&self) -> Option<String> {
-        self.trouble.lock().expect("no panic while held").clone()
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.failure.lock().expect("no panic while held").clone()
     }
 
     fn fail(&self, why: String) -> io::Error {
-        let mut trouble = self.trouble.lock().expect("no panic while held");
-        trouble.get_or_insert_with(|| why.clone());
+        let mut failure = self.failure.lock().expect("no panic while held");
+        failure.get_or_insert_with(|| why.clone());
         io::Error::other(why)
     }
 
     /// Waits until fewer than `most` requests are without a response that was read.
-    async fn room(&self, most: usize) {
+    async fn wait_for_capacity(&self, most: usize) {
         loop {
             let mut answered = std::pin::pin!(self.answered.notified());
             // Registered before the check: a response written in between must wake this up.
@@ -90,7 +90,7 @@ impl FlowControl {
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
     }
 
-    fn asked(&self) {
+    fn request_received(&self) {
         self.open.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -177,7 +177,7 @@ impl<R: AsyncRead + Send + Unpin> LineReader<R> {
     async fn next(&mut self) -> io::Result<Option<String>> {
         loop {
             // Backpressure: a peer that does not read responses is not read either.
-            self.flow.room(self.bounds.unanswered).await;
+            self.flow.wait_for_capacity(self.bounds.unanswered).await;
             let Some(line) = self.line().await? else {
                 return Ok(None);
             };
@@ -191,7 +191,7 @@ impl<R: AsyncRead + Send + Unpin> LineReader<R> {
             match (text, peek) {
                 (Some(text), Some(Ok(peek))) if peek.id.is_some() || peek.method.is_some() => {
                     if peek.id.is_some() && peek.method.is_some() {
-                        self.flow.asked();
+                        self.flow.request_received();
                     }
                     return Ok(Some(text));
                 }
@@ -217,9 +217,9 @@ impl<R: AsyncRead + Send + Unpin> LineReader<R> {
                 return Ok((!line.is_empty()).then_some(line));
             }
             let end = chunk.iter().position(|byte| *byte == b'\n');
-            let taken = end.unwrap_or(chunk.len());
-            line.extend_from_slice(&chunk[..taken]);
-            let used = taken + usize::from(end.is_some());
+            let length = end.unwrap_or(chunk.len());
+            line.extend_from_slice(&chunk[..length]);
+            let used = length + usize::from(end.is_some());
             self.reader.consume(used);
             self.received += used as u64;
             // Checked per chunk: a line without end must not fill memory before it is refused.
@@ -255,8 +255,8 @@ mod tests {
 
     #[tokio::test]
     async fn notes_between_messages_are_passed_over() {
-        let said = b"starting\n\n{\"method\":\"a\"}\n[1]\n\xff\n{\"id\":1}\nlast";
-        let mut listener = listener(said, Bounds::default());
+        let input = b"starting\n\n{\"method\":\"a\"}\n[1]\n\xff\n{\"id\":1}\nlast";
+        let mut listener = listener(input, Bounds::default());
         assert_eq!(
             listener.next().await.unwrap().unwrap(),
             "{\"method\":\"a\"}"
@@ -273,7 +273,7 @@ mod tests {
             garbage: 2,
             unanswered: 1,
         };
-        for (said, why) in [
+        for (input, why) in [
             (
                 &b"{\"id\":1}\n{\"id\":11111111}"[..],
                 "a line is longer than 10 bytes",
@@ -284,7 +284,7 @@ mod tests {
             ),
             (&[b'\n'; 41], "more than 40 bytes were sent"),
         ] {
-            let mut listener = listener(said, bounds);
+            let mut listener = listener(input, bounds);
             let error = loop {
                 match listener.next().await {
                     Ok(Some(_)) => {}
@@ -293,12 +293,12 @@ mod tests {
                 }
             };
             assert_eq!(error.to_string(), why);
-            assert_eq!(listener.flow.trouble().unwrap(), why);
+            assert_eq!(listener.flow.failure().unwrap(), why);
         }
     }
 
     #[tokio::test]
-    async fn whoever_does_not_read_answers_is_not_listened_to() {
+    async fn a_peer_that_does_not_read_is_not_read_from() {
         let bounds = Bounds {
             unanswered: 1,
             ..Bounds::default()

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_refused() {
+    fn invalid_prompts_are_refused() {
         let picture = ContentBlock::Image(ImageContent::new("aa", "image/png"));
         assert!(text_of(vec!["look: ".into(), picture]).is_err());
         assert!(text_of(vec![" ".into()]).is_err());

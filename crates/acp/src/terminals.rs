@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
     WaitForTerminalExitResponse,
 };
 
-use crate::client::{AgentHost, CommandLine, ExitStatus, Terminal, refused};
+use crate::host::{AgentHost, CommandLine, ExitStatus, Terminal, refused};
 
 /// Maximum number of open terminals.
 const MAX_TERMINALS: usize = 16;
@@ -22,7 +22,7 @@ pub(crate) struct Terminals(Mutex<TerminalTable>);
 
 #[derive(Default)]
 struct TerminalTable {
-    made: u64,
+    created: u64,
     /// Slots reserved for commands that are being started.
     starting: usize,
     open: HashMap<String, Arc<dyn Terminal>>,
@@ -31,10 +31,10 @@ struct TerminalTable {
 impl Terminals {
     pub(crate) async fn create(
         &self,
-        asked: CreateTerminalRequest,
+        request: CreateTerminalRequest,
         host: &dyn AgentHost,
     ) -> Result<CreateTerminalResponse, Error> {
-        if asked.env.len() > MAX_VARIABLES {
+        if request.env.len() > MAX_VARIABLES {
             return Err(refused("too many environment variables"));
         }
         {
@@ -47,30 +47,31 @@ impl Terminals {
             table.starting += 1;
         }
         let _starting = StartingSlot(self);
-        let variables = asked.env.into_iter().map(|one| (one.name, one.value));
+        let variables = request.env.into_iter().map(|one| (one.name, one.value));
         let terminal = host
             .run(CommandLine {
-                command: asked.command,
-                args: asked.args,
+                command: request.command,
+                args: request.args,
                 env: variables.collect(),
-                cwd: asked.cwd,
-                output_bytes: asked.output_byte_limit,
+                cwd: request.cwd,
+                output_bytes: request.output_byte_limit,
             })
             .await
             .map_err(|why| refused(&why))?;
         let mut table = self.table();
-        table.made += 1;
-        let id = format!("terminal-{}", table.made);
+        // Numbers are never reused: a late request must not reach another command.
+        table.created += 1;
+        let id = format!("terminal-{}", table.created);
         table.open.insert(id.clone(), terminal);
         Ok(CreateTerminalResponse::new(id))
     }
 
     pub(crate) fn output(&self, id: &str) -> Result<TerminalOutputResponse, Error> {
         let screen = self.find(id)?.output();
-        let shown = TerminalOutputResponse::new(screen.text, screen.cut);
+        let response = TerminalOutputResponse::new(screen.text, screen.cut);
         Ok(match screen.exited {
-            Some(exited) => shown.exit_status(status(&exited)),
-            None => shown,
+            Some(exited) => response.exit_status(status(&exited)),
+            None => response,
         })
     }
 

@@ -24,7 +24,7 @@ use crate::{
 /// A desk that writes down what it was asked.
 #[derive(Default)]
 struct Clerk {
-    asked: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
     allow: bool,
     /// Questions are never answered.
     slow: bool,
@@ -33,7 +33,7 @@ struct Clerk {
 
 impl Clerk {
     fn note(&self, what: String) {
-        self.asked.lock().unwrap().push(what);
+        self.requests.lock().unwrap().push(what);
     }
 }
 
@@ -119,7 +119,7 @@ impl Script {
         serde_json::from_str(&line).unwrap_or(Value::Null)
     }
 
-    async fn say(&mut self, message: Value) {
+    async fn send(&mut self, message: Value) {
         self.line(&message.to_string()).await;
     }
 
@@ -129,31 +129,31 @@ impl Script {
     }
 
     async fn answer(&mut self, to: &Value, result: Value) {
-        self.say(json!({ "jsonrpc": "2.0", "id": to["id"], "result": result }))
+        self.send(json!({ "jsonrpc": "2.0", "id": to["id"], "result": result }))
             .await;
     }
 
-    async fn ask(&mut self, method: &str, mut params: Value) -> Value {
+    async fn request(&mut self, method: &str, mut params: Value) -> Value {
         params["sessionId"] = json!("s");
-        self.say(json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }))
+        self.send(json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }))
             .await;
         self.read().await
     }
 
     async fn update(&mut self, update: Value) {
         let params = json!({ "sessionId": "s", "update": update });
-        self.say(json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }))
+        self.send(json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }))
             .await;
     }
 
-    async fn words(&mut self, text: &str) {
+    async fn send_text(&mut self, text: &str) {
         let content = json!({ "type": "text", "text": text });
         self.update(json!({ "sessionUpdate": "agent_message_chunk", "content": content }))
             .await;
     }
 
     /// Says hello, begins a session, and gives back the prompt.
-    async fn greeted(&mut self) -> Value {
+    async fn handshake(&mut self) -> Value {
         let hello = self.read().await;
         assert_eq!(hello["method"], "initialize");
         self.answer(&hello, json!({ "protocolVersion": 1 })).await;
@@ -190,18 +190,18 @@ async fn task(
     cancel: &CancellationToken,
     agent: impl AsyncFnOnce(Script),
 ) -> Result<Reply, AcpError> {
-    let (near, far) = tokio::io::duplex(64 * 1024);
-    let (reader, writer) = tokio::io::split(far);
+    let (server, client) = tokio::io::duplex(64 * 1024);
+    let (reader, writer) = tokio::io::split(client);
     let script = Script {
         reader: BufReader::new(reader),
         writer,
     };
     let driven = drive(
-        tokio::io::split(near),
+        tokio::io::split(server),
         opening,
         clerk.clone(),
         cancel.clone(),
-        |session| async move { session.ask("do it").await },
+        |session| async move { session.prompt("do it").await },
     );
     let (driven, ()) = tokio::join!(driven, agent(script));
     driven
@@ -217,13 +217,13 @@ async fn done_by(
 }
 
 #[tokio::test]
-async fn a_task_is_told_and_its_answer_comes_back() {
+async fn a_prompt_returns_the_reply() {
     let clerk = Arc::new(Clerk::default());
     let reply = done_by(&clerk, ALL, async |mut agent: Script| {
-        let prompt = agent.greeted().await;
+        let prompt = agent.handshake().await;
         assert_eq!(prompt["method"], "session/prompt");
         assert_eq!(prompt["params"]["prompt"][0]["text"], "do it");
-        agent.words("I look.").await;
+        agent.send_text("I look.").await;
         agent
             .update(json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Look", "rawInput": { "at": "a" } }))
             .await;
@@ -231,70 +231,73 @@ async fn a_task_is_told_and_its_answer_comes_back() {
         agent
             .update(json!({ "sessionUpdate": "of_the_future", "x": 1 }))
             .await;
-        agent.words("te").await;
-        agent.words("a").await;
+        agent.send_text("te").await;
+        agent.send_text("a").await;
         agent.end(&prompt).await;
     })
     .await;
     assert_eq!(reply.text, "tea");
     assert_eq!((reply.cut, reply.unfinished), (false, None));
-    assert_eq!(*clerk.asked.lock().unwrap(), ["news Look"]);
+    assert_eq!(*clerk.requests.lock().unwrap(), ["news Look"]);
 }
 
 #[tokio::test]
-async fn what_is_offered_is_answered() {
+async fn requests_for_offered_capabilities_are_answered() {
     let clerk = Arc::new(Clerk {
         allow: true,
         ..Clerk::default()
     });
     done_by(&clerk, ALL, async |mut agent: Script| {
-        let prompt = agent.greeted().await;
+        let prompt = agent.handshake().await;
         let read = agent
-            .ask("fs/read_text_file", json!({ "path": "/work/a", "line": 2 }))
+            .request("fs/read_text_file", json!({ "path": "/work/a", "line": 2 }))
             .await;
         assert_eq!(read["result"]["content"], "two\n");
         let none = agent
-            .ask("fs/read_text_file", json!({ "path": "/work/no" }))
+            .request("fs/read_text_file", json!({ "path": "/work/no" }))
             .await;
         assert_eq!(none["error"]["data"], "not there");
         let wrote = json!({ "path": "/work/b", "content": "x" });
-        assert!(agent.ask("fs/write_text_file", wrote).await["result"].is_object());
+        assert!(agent.request("fs/write_text_file", wrote).await["result"].is_object());
         let options = json!([
             { "optionId": "n", "name": "No", "kind": "reject_once" },
             { "optionId": "y", "name": "Yes", "kind": "allow_once" },
         ]);
         let call = json!({ "toolCallId": "1", "title": "rm", "kind": "execute" });
-        let asked = json!({ "toolCall": call, "options": options });
-        let answer = agent.ask("session/request_permission", asked).await;
+        let requests = json!({ "toolCall": call, "options": options });
+        let answer = agent.request("session/request_permission", requests).await;
         assert_eq!(answer["result"]["outcome"]["optionId"], "y");
-        let made = agent
-            .ask("terminal/create", json!({ "command": "ls" }))
+        let created = agent
+            .request("terminal/create", json!({ "command": "ls" }))
             .await;
-        let id = json!({ "terminalId": made["result"]["terminalId"] });
-        let shown = agent.ask("terminal/output", id.clone()).await;
+        let id = json!({ "terminalId": created["result"]["terminalId"] });
+        let shown = agent.request("terminal/output", id.clone()).await;
         assert_eq!(shown["result"]["output"], "hello");
         assert!(shown["result"]["exitStatus"].is_null());
-        agent.ask("terminal/kill", id.clone()).await;
-        let ended = agent.ask("terminal/wait_for_exit", id.clone()).await;
+        agent.request("terminal/kill", id.clone()).await;
+        let ended = agent.request("terminal/wait_for_exit", id.clone()).await;
         assert_eq!(ended["result"]["signal"], "SIGKILL");
-        agent.ask("terminal/release", id.clone()).await;
-        assert!(agent.ask("terminal/output", id).await["error"].is_object());
+        agent.request("terminal/release", id.clone()).await;
+        assert!(agent.request("terminal/output", id).await["error"].is_object());
         agent.end(&prompt).await;
     })
     .await;
-    let asked = clerk.asked.lock().unwrap();
-    assert_eq!(*asked, ["write /work/b x", "permit execute rm", "run ls"]);
+    let requests = clerk.requests.lock().unwrap();
+    assert_eq!(
+        *requests,
+        ["write /work/b x", "permit execute rm", "run ls"]
+    );
     assert_eq!(clerk.running.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
-async fn what_was_not_offered_is_answered_with_an_error() {
+async fn requests_for_other_capabilities_are_refused() {
     let clerk = Arc::new(Clerk::default());
     let reply = done_by(
         &clerk,
         HostCapabilities::default(),
         async |mut agent: Script| {
-            let prompt = agent.greeted().await;
+            let prompt = agent.handshake().await;
             for (method, params) in [
                 (
                     "fs/write_text_file",
@@ -310,27 +313,30 @@ async fn what_was_not_offered_is_answered_with_an_error() {
                 ("fs/read_text_file", json!({ "odd": true })),
             ] {
                 assert!(
-                    agent.ask(method, params).await["error"].is_object(),
+                    agent.request(method, params).await["error"].is_object(),
                     "{method}"
                 );
             }
-            agent.words("still here").await;
+            agent.send_text("still here").await;
             agent.end(&prompt).await;
         },
     )
     .await;
     assert_eq!(reply.text, "still here");
-    assert!(clerk.asked.lock().unwrap().is_empty(), "nothing was done");
+    assert!(
+        clerk.requests.lock().unwrap().is_empty(),
+        "nothing was done"
+    );
 }
 
 #[tokio::test]
 async fn a_no_chooses_a_no() {
     let clerk = Arc::new(Clerk::default());
     done_by(&clerk, ALL, async |mut agent: Script| {
-        let prompt = agent.greeted().await;
+        let prompt = agent.handshake().await;
         let options = json!([{ "optionId": "y", "name": "Yes", "kind": "allow_once" }]);
-        let asked = json!({ "toolCall": { "toolCallId": "1" }, "options": options });
-        let answer = agent.ask("session/request_permission", asked).await;
+        let requests = json!({ "toolCall": { "toolCallId": "1" }, "options": options });
+        let answer = agent.request("session/request_permission", requests).await;
         assert_eq!(answer["result"]["outcome"]["outcome"], "cancelled");
         agent.end(&prompt).await;
     })
@@ -342,15 +348,15 @@ async fn hundreds_of_terminals_are_not_to_be_had_and_none_outlives_the_task() {
     let clerk = Arc::new(Clerk::default());
     let running = clerk.running.clone();
     done_by(&clerk, ALL, async |mut agent: Script| {
-        let prompt = agent.greeted().await;
-        let mut made = 0;
+        let prompt = agent.handshake().await;
+        let mut created = 0;
         for _ in 0..300 {
             let answer = agent
-                .ask("terminal/create", json!({ "command": "yes" }))
+                .request("terminal/create", json!({ "command": "yes" }))
                 .await;
-            made += u32::from(answer["result"].is_object());
+            created += u32::from(answer["result"].is_object());
         }
-        assert_eq!(made, 16);
+        assert_eq!(created, 16);
         assert_eq!(running.load(Ordering::SeqCst), 16);
         agent.end(&prompt).await;
     })
@@ -363,23 +369,23 @@ async fn a_flood_of_requests_without_reading_is_held_back() {
     let clerk = Arc::new(Clerk::default());
     let cancel = CancellationToken::new();
     let ended = task(opening(ALL), &clerk, &cancel, async |mut agent: Script| {
-        agent.greeted().await;
+        agent.handshake().await;
         let content = "x".repeat(16 * 1024);
         let write = json!({ "jsonrpc": "2.0", "id": 1, "method": "fs/write_text_file",
             "params": { "sessionId": "s", "path": "/work/a", "content": content } });
         // Nobody reads here, so at some point nobody listens there, and only the clock goes on.
         let flood = async {
             for _ in 0..100_000 {
-                agent.say(write.clone()).await;
+                agent.send(write.clone()).await;
             }
         };
-        let held = tokio::time::timeout(std::time::Duration::from_secs(3), flood).await;
-        assert!(held.is_err(), "everything was taken in");
+        let flooded = tokio::time::timeout(std::time::Duration::from_secs(3), flood).await;
+        assert!(flooded.is_err(), "everything was taken in");
         cancel.cancel();
     })
     .await;
     assert_eq!(ended, Err(AcpError::Cancelled));
-    assert!(clerk.asked.lock().unwrap().len() < 10_000);
+    assert!(clerk.requests.lock().unwrap().len() < 10_000);
 }
 
 #[tokio::test]
@@ -392,8 +398,8 @@ async fn a_line_without_end_ends_the_conversation() {
         &clerk,
         &CancellationToken::new(),
         async |mut agent: Script| {
-            agent.greeted().await;
-            agent.words(&"x".repeat(200_000)).await;
+            agent.handshake().await;
+            agent.send_text(&"x".repeat(200_000)).await;
         },
     )
     .await;
@@ -415,9 +421,9 @@ async fn a_flood_of_updates_ends_the_conversation() {
         &clerk,
         &CancellationToken::new(),
         async |mut agent: Script| {
-            agent.greeted().await;
+            agent.handshake().await;
             for _ in 0..20_000 {
-                agent.words("and so on and so on and so on").await;
+                agent.send_text("and so on and so on and so on").await;
             }
         },
     )
@@ -449,7 +455,7 @@ async fn garbage_without_end_ends_the_conversation() {
 }
 
 #[tokio::test]
-async fn an_agent_that_goes_is_missed_at_once() {
+async fn an_agent_that_exits_fails_the_prompt_at_once() {
     let clerk = Arc::new(Clerk::default());
     for after in 0..3 {
         let ended = task(
@@ -459,7 +465,7 @@ async fn an_agent_that_goes_is_missed_at_once() {
             async |mut agent: Script| match after {
                 0 => {}
                 1 => drop(agent.read().await),
-                _ => drop(agent.greeted().await),
+                _ => drop(agent.handshake().await),
             },
         )
         .await;
@@ -468,7 +474,7 @@ async fn an_agent_that_goes_is_missed_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_has_an_end() {
+async fn a_silent_agent_times_out() {
     let clerk = Arc::new(Clerk::default());
     let ended = task(
         opening(ALL),
@@ -493,28 +499,28 @@ async fn silence_has_an_end() {
 }
 
 #[tokio::test]
-async fn a_cancelled_task_tells_the_agent_and_withdraws_its_questions() {
+async fn a_cancelled_task_notifies_the_agent_and_cancels_its_requests() {
     let clerk = Arc::new(Clerk {
         slow: true,
         ..Clerk::default()
     });
     let cancel = CancellationToken::new();
     let ended = task(opening(ALL), &clerk, &cancel, async |mut agent: Script| {
-        let prompt = agent.greeted().await;
-        let asked = json!({ "sessionId": "s", "toolCall": { "toolCallId": "1" }, "options": [] });
+        let prompt = agent.handshake().await;
+        let requests = json!({ "sessionId": "s", "toolCall": { "toolCallId": "1" }, "options": [] });
         agent
-            .say(json!({ "jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": asked }))
+            .send(json!({ "jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": requests }))
             .await;
-        while clerk.asked.lock().unwrap().is_empty() {
+        while clerk.requests.lock().unwrap().is_empty() {
             tokio::task::yield_now().await;
         }
         cancel.cancel();
         let mut seen = Vec::new();
         while seen.len() < 2 {
-            let said = agent.read().await;
-            match said["method"].as_str() {
+            let line = agent.read().await;
+            match line["method"].as_str() {
                 Some(method) => seen.push(method.to_owned()),
-                None => seen.push(said["result"]["outcome"]["outcome"].to_string()),
+                None => seen.push(line["result"]["outcome"]["outcome"].to_string()),
             }
         }
         seen.sort();
@@ -526,7 +532,7 @@ async fn a_cancelled_task_tells_the_agent_and_withdraws_its_questions() {
 }
 
 #[tokio::test]
-async fn errors_and_logins_are_told() {
+async fn errors_and_required_logins_are_reported() {
     let clerk = Arc::new(Clerk::default());
     let failing = async |code: i32| {
         task(
@@ -534,10 +540,10 @@ async fn errors_and_logins_are_told() {
             &clerk,
             &CancellationToken::new(),
             async |mut agent: Script| {
-                let prompt = agent.greeted().await;
+                let prompt = agent.handshake().await;
                 let error = json!({ "code": code, "message": "no", "data": "because" });
                 agent
-                    .say(json!({ "jsonrpc": "2.0", "id": prompt["id"], "error": error }))
+                    .send(json!({ "jsonrpc": "2.0", "id": prompt["id"], "error": error }))
                     .await;
             },
         )

@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::client::AgentEvent;
+use crate::host::AgentEvent;
 
 /// Maximum size of a reply, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
@@ -47,12 +47,12 @@ struct TrackedCall {
 
 impl TurnTranscript {
     /// Starts a new turn.
-    pub(crate) fn begin(&self) {
+    pub(crate) fn reset(&self) {
         *self.state() = TurnState::default();
     }
 
     /// Returns the reply and whether it was truncated.
-    pub(crate) fn answer(&self) -> (String, bool) {
+    pub(crate) fn reply(&self) -> (String, bool) {
         let mut state = self.state();
         let text = match state.text.trim().is_empty() {
             // Some agents end with a tool call; their reply is the text before it.
@@ -63,15 +63,15 @@ impl TurnTranscript {
     }
 
     /// Processes one update; returns an event to report, if any.
-    pub(crate) fn take(&self, update: SessionUpdate) -> Option<AgentEvent> {
+    pub(crate) fn record(&self, update: SessionUpdate) -> Option<AgentEvent> {
         let mut state = self.state();
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => {
-                state.words(&chunk);
+                state.append_text(&chunk);
                 None
             }
-            SessionUpdate::ToolCall(call) => state.called(call),
-            SessionUpdate::ToolCallUpdate(update) => state.changed(update),
+            SessionUpdate::ToolCall(call) => state.tool_started(call),
+            SessionUpdate::ToolCallUpdate(update) => state.tool_updated(update),
             _ => None,
         }
     }
@@ -82,39 +82,41 @@ impl TurnTranscript {
 }
 
 impl TurnState {
-    fn words(&mut self, chunk: &ContentChunk) {
-        let ContentBlock::Text(said) = &chunk.content else {
+    fn append_text(&mut self, chunk: &ContentChunk) {
+        let ContentBlock::Text(content) = &chunk.content else {
             return;
         };
         // The rest is dropped rather than refused: the agent's work is done by then.
-        let room = MAX_TEXT.saturating_sub(self.text.len());
-        let taken = said.text.floor_char_boundary(room.min(said.text.len()));
-        self.cut |= taken < said.text.len();
-        self.text.push_str(&said.text[..taken]);
+        let free = MAX_TEXT.saturating_sub(self.text.len());
+        let length = content
+            .text
+            .floor_char_boundary(free.min(content.text.len()));
+        self.cut |= length < content.text.len();
+        self.text.push_str(&content.text[..length]);
     }
 
-    fn called(&mut self, call: ToolCall) -> Option<AgentEvent> {
+    fn tool_started(&mut self, call: ToolCall) -> Option<AgentEvent> {
         // Text before a tool call is a comment on it, not the reply.
         if !self.text.trim().is_empty() {
             self.before = std::mem::take(&mut self.text);
         }
         self.text.clear();
         let known = is_known(call.raw_input.as_ref());
-        let begun = TrackedCall {
+        let tracked = TrackedCall {
             title: shortened(&call.title),
             kind: kind_of(call.kind),
             since: Instant::now(),
             reported: known,
         };
-        let started = known.then(|| begun.started(call.raw_input));
+        let started = known.then(|| tracked.started(call.raw_input));
         // Beyond the limit calls still run; only their end is not reported.
         if self.calls.len() < MAX_CALLS {
-            self.calls.insert(call.tool_call_id.to_string(), begun);
+            self.calls.insert(call.tool_call_id.to_string(), tracked);
         }
         self.report(started?)
     }
 
-    fn changed(&mut self, update: ToolCallUpdate) -> Option<AgentEvent> {
+    fn tool_updated(&mut self, update: ToolCallUpdate) -> Option<AgentEvent> {
         let id = update.tool_call_id.to_string();
         let fields = update.fields;
         let call = self.calls.get_mut(&id)?;
@@ -131,6 +133,7 @@ impl TurnState {
             }
             _ => return None,
         };
+        // Removed, so that a repeated end is reported once.
         let call = self.calls.remove(&id)?;
         self.report(AgentEvent::ToolDone {
             title: call.title,
@@ -198,64 +201,64 @@ mod tests {
     use agent_client_protocol::v1::schema::ToolCallUpdateFields;
     use serde_json::json;
 
-    fn words(text: &str) -> SessionUpdate {
+    fn append_text(text: &str) -> SessionUpdate {
         SessionUpdate::AgentMessageChunk(ContentChunk::new(text.into()))
     }
 
     #[test]
-    fn the_answer_is_what_was_said_after_the_last_call() {
-        let said = TurnTranscript::default();
-        said.take(words("I look "));
-        said.take(words("first."));
-        said.take(SessionUpdate::ToolCall(ToolCall::new("1", "Read a")));
-        said.take(words("It says "));
-        said.take(words("tea."));
-        assert_eq!(said.answer(), ("It says tea.".to_owned(), false));
-        said.begin();
-        said.take(words("Done: tea."));
-        said.take(SessionUpdate::ToolCall(ToolCall::new("2", "Tidy up")));
-        said.take(words("\n"));
-        assert_eq!(said.answer().0, "Done: tea.");
+    fn the_reply_is_the_text_after_the_last_call() {
+        let chunk = TurnTranscript::default();
+        chunk.record(append_text("I look "));
+        chunk.record(append_text("first."));
+        chunk.record(SessionUpdate::ToolCall(ToolCall::new("1", "Read a")));
+        chunk.record(append_text("It says "));
+        chunk.record(append_text("tea."));
+        assert_eq!(chunk.reply(), ("It says tea.".to_owned(), false));
+        chunk.reset();
+        chunk.record(append_text("Done: tea."));
+        chunk.record(SessionUpdate::ToolCall(ToolCall::new("2", "Tidy up")));
+        chunk.record(append_text("\n"));
+        assert_eq!(chunk.reply().0, "Done: tea.");
     }
 
     #[test]
     fn an_endless_answer_is_cut_between_characters() {
-        let said = TurnTranscript::default();
+        let chunk = TurnTranscript::default();
         for _ in 0..3 {
-            said.take(words(&"ü".repeat(MAX_TEXT / 4)));
+            chunk.record(append_text(&"ü".repeat(MAX_TEXT / 4)));
         }
-        said.take(words("x"));
-        let (text, cut) = said.answer();
+        chunk.record(append_text("x"));
+        let (text, cut) = chunk.reply();
         assert!(cut && text.len() == MAX_TEXT && text.chars().all(|c| c == 'ü'));
     }
 
     #[test]
-    fn a_flood_of_calls_is_told_only_so_far() {
-        let said = TurnTranscript::default();
+    fn events_of_a_flood_of_calls_are_limited() {
+        let chunk = TurnTranscript::default();
         let mut count = 0;
         for n in 0..10_000 {
             let call = ToolCall::new(n.to_string(), "x").raw_input(json!({ "n": n }));
-            count += u32::from(said.take(SessionUpdate::ToolCall(call)).is_some());
+            count += u32::from(chunk.record(SessionUpdate::ToolCall(call)).is_some());
         }
         assert_eq!(count, MAX_EVENTS);
-        assert_eq!(said.state().calls.len(), MAX_CALLS);
+        assert_eq!(chunk.state().calls.len(), MAX_CALLS);
     }
 
     #[test]
-    fn a_call_is_told_when_it_begins_and_when_it_ends() {
-        let said = TurnTranscript::default();
+    fn start_and_end_of_a_call_are_reported() {
+        let chunk = TurnTranscript::default();
         let call = ToolCall::new("1", "ls\n-la")
             .kind(ToolKind::Execute)
             .raw_input(json!({ "command": "ls" }));
-        let begun = said.take(SessionUpdate::ToolCall(call)).unwrap();
+        let call = chunk.record(SessionUpdate::ToolCall(call)).unwrap();
         assert!(
-            matches!(&begun, AgentEvent::ToolStarted { title, kind, input }
+            matches!(&call, AgentEvent::ToolStarted { title, kind, input }
                 if title == "ls" && *kind == "execute" && input["command"] == "ls"),
-            "{begun:?}"
+            "{call:?}"
         );
         let change = |status| {
             let fields = ToolCallUpdateFields::new().status(status);
-            said.take(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
+            chunk.record(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
                 "1", fields,
             )))
         };
@@ -266,16 +269,16 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_told_with_its_arguments_where_they_come_later() {
-        let said = TurnTranscript::default();
+    fn the_start_of_a_call_is_reported_once_its_arguments_are_known() {
+        let chunk = TurnTranscript::default();
         let call = ToolCall::new("1", "Write").raw_input(json!({}));
-        assert!(said.take(SessionUpdate::ToolCall(call)).is_none());
+        assert!(chunk.record(SessionUpdate::ToolCall(call)).is_none());
         let fields = ToolCallUpdateFields::new()
             .title("Write a".to_owned())
             .raw_input(json!({ "path": "a" }));
         let update = || SessionUpdate::ToolCallUpdate(ToolCallUpdate::new("1", fields.clone()));
-        let begun = said.take(update()).unwrap();
-        assert!(matches!(&begun, AgentEvent::ToolStarted { title, .. } if title == "Write a"));
-        assert!(said.take(update()).is_none(), "once");
+        let call = chunk.record(update()).unwrap();
+        assert!(matches!(&call, AgentEvent::ToolStarted { title, .. } if title == "Write a"));
+        assert!(chunk.record(update()).is_none(), "once");
     }
 }

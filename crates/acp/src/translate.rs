@@ -38,23 +38,25 @@ impl TurnUpdates {
                 if let Some(because) = &event.restart {
                     // TurnOutcome chunks cannot be withdrawn, so the restart is marked.
                     if !self.streamed.is_empty() {
-                        updates.push(words(format!("\n\n[reply restarted: {because}]\n\n")));
+                        updates.push(message_chunk(format!(
+                            "\n\n[reply restarted: {because}]\n\n"
+                        )));
                     }
                     self.streamed.clear();
                 }
-                if let Some(thought) = filled(&event.thinking) {
-                    let chunk = ContentChunk::new(thought.into());
+                if let Some(thinking) = filled(&event.thinking) {
+                    let chunk = ContentChunk::new(thinking.into());
                     updates.push(SessionUpdate::AgentThoughtChunk(chunk));
                 }
                 if let Some(text) = filled(&event.text) {
                     self.streamed.push_str(text);
-                    updates.push(words(text.to_owned()));
+                    updates.push(message_chunk(text.to_owned()));
                 }
             }
             ChatState::Partial | ChatState::Final => {
                 let message = event.message.as_ref().map(ChatMessage::text);
-                let whole = message.or_else(|| event.text.clone()).unwrap_or_default();
-                updates.extend(self.rest(&whole).map(words));
+                let complete = message.or_else(|| event.text.clone()).unwrap_or_default();
+                updates.extend(self.remainder(&complete).map(message_chunk));
                 self.streamed.clear();
             }
             ChatState::Paused | ChatState::Error => {}
@@ -63,15 +65,15 @@ impl TurnUpdates {
     }
 
     /// Returns the part of a complete text that was not streamed yet.
-    fn rest(&self, whole: &str) -> Option<String> {
-        let rest = match whole.strip_prefix(self.streamed.as_str()) {
-            Some(rest) => rest.to_owned(),
+    fn remainder(&self, complete: &str) -> Option<String> {
+        let remainder = match complete.strip_prefix(self.streamed.as_str()) {
+            Some(remainder) => remainder.to_owned(),
             // Some providers trim the end of a streamed text.
-            None if self.streamed.trim() == whole.trim() => String::new(),
+            None if self.streamed.trim() == complete.trim() => String::new(),
             // Chunks were missed: send the complete text.
-            None => format!("\n\n{whole}"),
+            None => format!("\n\n{complete}"),
         };
-        (!rest.is_empty()).then_some(rest)
+        (!remainder.is_empty()).then_some(remainder)
     }
 
     /// Converts tool output: always all of it, because editors replace what they show.
@@ -82,10 +84,10 @@ impl TurnUpdates {
             return None;
         }
         let printed = self.printed.entry(event.call_id.clone()).or_default();
-        printed.take(piece);
+        printed.append(piece);
         let fields = ToolCallUpdateFields::new()
             .status(ToolCallStatus::InProgress)
-            .content(vec![ToolCallContent::from(printed.shown())]);
+            .content(vec![ToolCallContent::from(printed.preview())]);
         let update = ToolCallUpdate::new(event.call_id.clone(), fields);
         Some(SessionUpdate::ToolCallUpdate(update))
     }
@@ -100,7 +102,7 @@ impl TurnUpdates {
                     let call = (event.tool.clone(), arguments.clone());
                     self.calls.insert(event.call_id.clone(), call);
                 }
-                let call = begun(&event.call_id, &event.tool, arguments);
+                let call = tool_call(&event.call_id, &event.tool, arguments);
                 SessionUpdate::ToolCall(call.status(ToolCallStatus::InProgress))
             }
             ChatToolState::Done => {
@@ -115,8 +117,9 @@ impl TurnUpdates {
 
     /// The call an approval is about, with the id of a started call, so that both are shown as one.
     pub(crate) fn call(&self, approval: &str, tool: &str, arguments: &Value) -> ToolCallUpdate {
-        let same =
-            |(_, (name, given)): &(&String, &(String, Value))| name == tool && given == arguments;
+        let same = |(_, (name, started_arguments)): &(&String, &(String, Value))| {
+            name == tool && started_arguments == arguments
+        };
         let id = self.calls.iter().find(same).map(|(id, _)| id.as_str());
         let fields = ToolCallUpdateFields::new()
             .title(title(tool, arguments))
@@ -135,7 +138,7 @@ struct OutputTail {
 }
 
 impl OutputTail {
-    fn take(&mut self, piece: &str) {
+    fn append(&mut self, piece: &str) {
         self.text.push_str(piece);
         if self.text.len() > MAX_PRINTED {
             let start = self.text.ceil_char_boundary(self.text.len() - MAX_PRINTED);
@@ -146,7 +149,7 @@ impl OutputTail {
         }
     }
 
-    fn shown(&self) -> String {
+    fn preview(&self) -> String {
         match self.cut {
             true => format!("[earlier output omitted]\n{}", self.text),
             false => self.text.clone(),
@@ -180,7 +183,7 @@ pub(crate) fn replay(message: &ChatMessage) -> Vec<SessionUpdate> {
             arguments,
         } = block
         {
-            let call = begun(id, name, arguments.clone());
+            let call = tool_call(id, name, arguments.clone());
             updates.push(SessionUpdate::ToolCall(call));
         }
     }
@@ -188,11 +191,11 @@ pub(crate) fn replay(message: &ChatMessage) -> Vec<SessionUpdate> {
 }
 
 /// A message of the agent.
-pub(crate) fn words(text: String) -> SessionUpdate {
+pub(crate) fn message_chunk(text: String) -> SessionUpdate {
     SessionUpdate::AgentMessageChunk(ContentChunk::new(text.into()))
 }
 
-fn begun(id: &str, tool: &str, arguments: Value) -> ToolCall {
+fn tool_call(id: &str, tool: &str, arguments: Value) -> ToolCall {
     ToolCall::new(id.to_owned(), title(tool, &arguments))
         .kind(kind(tool))
         .raw_input(arguments)
@@ -215,9 +218,9 @@ fn filled(text: &Option<String>) -> Option<&str> {
 
 /// Title of a call: the tool and its most telling argument.
 fn title(tool: &str, arguments: &Value) -> String {
-    let telling = ["cmd", "command", "path", "url", "query", "q", "task"];
-    let shown = telling.iter().find_map(|key| arguments[key].as_str());
-    match shown.and_then(|text| text.lines().next()) {
+    let described_by = ["cmd", "command", "path", "url", "query", "q", "task"];
+    let preview = described_by.iter().find_map(|key| arguments[key].as_str());
+    match preview.and_then(|text| text.lines().next()) {
         Some(line) => {
             let short: String = line.chars().take(MAX_TITLE).collect();
             format!("{tool}: {short}")
@@ -238,8 +241,8 @@ fn kind(tool: &str) -> ToolKind {
         (&["read", "list"], ToolKind::Read),
         (&["plan"], ToolKind::Think),
     ];
-    let fits = |words: &&[&str]| words.iter().any(|word| name.contains(word));
-    let found = kinds.iter().find(|(words, _)| fits(words));
+    let fits = |keywords: &&[&str]| keywords.iter().any(|word| name.contains(word));
+    let found = kinds.iter().find(|(keywords, _)| fits(keywords));
     found.map_or(ToolKind::Other, |(_, kind)| *kind)
 }
 
@@ -248,10 +251,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn said(updates: &[SessionUpdate]) -> String {
+    fn text_of(updates: &[SessionUpdate]) -> String {
         let text = |update: &SessionUpdate| {
-            let told = serde_json::to_value(update).unwrap();
-            told["content"]["text"]
+            let encoded = serde_json::to_value(update).unwrap();
+            encoded["content"]["text"]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned()
@@ -272,11 +275,11 @@ mod tests {
             .iter()
             .flat_map(|(state, text)| stream.chat(&event(*state, text)))
             .collect();
-        assert_eq!(said(&updates), expect);
+        assert_eq!(text_of(&updates), expect);
     }
 
     #[test]
-    fn every_word_is_said_once() {
+    fn text_is_sent_once() {
         use ChatState::{Delta, Final, Partial};
         check(&[(Delta, "he"), (Delta, "llo"), (Final, "hello")], "hello");
         check(&[(Delta, "he"), (Final, "hello")], "hello");
@@ -290,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_begins_anew_says_so() {
+    fn a_restarted_reply_is_announced() {
         let mut stream = TurnUpdates::default();
         stream.chat(&event(ChatState::Delta, "hal"));
         let mut again = ChatEventPayload::new(None, "main", ChatState::Delta);
         again.restart = Some("the model broke off".to_owned());
-        assert!(said(&stream.chat(&again)).contains("the model broke off"));
+        assert!(text_of(&stream.chat(&again)).contains("the model broke off"));
         assert_eq!(
-            said(&stream.chat(&event(ChatState::Final, "hello"))),
+            text_of(&stream.chat(&event(ChatState::Final, "hello"))),
             "hello"
         );
     }
@@ -319,9 +322,9 @@ mod tests {
             audit_call: None,
             offset: None,
         };
-        let shown = serde_json::to_value(stream.tool(started.clone())).unwrap();
+        let preview = serde_json::to_value(stream.tool(started.clone())).unwrap();
         assert_eq!(
-            (&shown["title"], &shown["kind"], &shown["status"]),
+            (&preview["title"], &preview["kind"], &preview["status"]),
             (&json!("bash: ls"), &json!("execute"), &json!("in_progress"))
         );
         let id = |stream: &TurnUpdates, arguments: Value| {
@@ -336,9 +339,9 @@ mod tests {
             shown: Some("no".into()),
             ..started
         };
-        let shown = serde_json::to_value(stream.tool(done)).unwrap();
-        assert_eq!(shown["status"], "failed");
-        assert_eq!(shown["content"][0]["content"]["text"], "no");
+        let preview = serde_json::to_value(stream.tool(done)).unwrap();
+        assert_eq!(preview["status"], "failed");
+        assert_eq!(preview["content"][0]["content"]["text"], "no");
         assert_eq!(id(&stream, json!({ "cmd": "ls\nls" })), "approval");
     }
 
@@ -362,10 +365,14 @@ mod tests {
     #[test]
     fn what_a_tool_prints_is_shown_as_it_stands_so_far_and_its_end_is_kept() {
         let mut stream = TurnUpdates::default();
-        let mut shown = |text: &str| serde_json::to_value(stream.tool(prints(text))).unwrap();
-        let told = shown("one\n");
+        let mut preview = |text: &str| serde_json::to_value(stream.tool(prints(text))).unwrap();
+        let encoded = preview("one\n");
         assert_eq!(
-            (&told["sessionUpdate"], &told["toolCallId"], &told["status"]),
+            (
+                &encoded["sessionUpdate"],
+                &encoded["toolCallId"],
+                &encoded["status"]
+            ),
             (
                 &json!("tool_call_update"),
                 &json!("c1"),
@@ -373,13 +380,13 @@ mod tests {
             )
         );
         assert_eq!(
-            shown("two\n")["content"][0]["content"]["text"],
+            preview("two\n")["content"][0]["content"]["text"],
             "one\ntwo\n"
         );
-        assert_eq!(shown(""), Value::Null);
+        assert_eq!(preview(""), Value::Null);
         for line in 0..10_000 {
-            let told = shown(&format!("\u{e4} {line}\n"));
-            let text = told["content"][0]["content"]["text"].as_str().unwrap();
+            let encoded = preview(&format!("\u{e4} {line}\n"));
+            let text = encoded["content"][0]["content"]["text"].as_str().unwrap();
             assert!(text.len() <= MAX_PRINTED + 40, "{}", text.len());
             assert!(text.ends_with(&format!("\u{e4} {line}\n")));
             let first = text.lines().next().unwrap();
@@ -388,16 +395,16 @@ mod tests {
                 "{first}"
             );
         }
-        let long = shown(&"x".repeat(100_000));
+        let long = preview(&"x".repeat(100_000));
         let text = long["content"][0]["content"]["text"].as_str().unwrap();
         assert!(text.len() <= MAX_PRINTED + 40 && text.ends_with("xxx"));
     }
 
     #[test]
-    fn what_was_said_earlier_is_told_again() {
+    fn a_loaded_session_replays_its_history() {
         let user = ChatMessage::new(ChatRole::User, vec![ChatBlock::text("hi")]);
-        let told = serde_json::to_value(&replay(&user)[0]).unwrap();
-        assert_eq!(told["sessionUpdate"], "user_message_chunk");
+        let encoded = serde_json::to_value(&replay(&user)[0]).unwrap();
+        assert_eq!(encoded["sessionUpdate"], "user_message_chunk");
         let call = ChatBlock::ToolCall {
             id: "c".into(),
             name: "read_file".into(),
@@ -405,14 +412,14 @@ mod tests {
         };
         let content = vec![ChatBlock::text("I look"), call];
         let agent = replay(&ChatMessage::new(ChatRole::Assistant, content));
-        let told = serde_json::to_value(&agent).unwrap();
-        assert_eq!(told[0]["content"]["text"], "I look");
-        assert_eq!(told[1]["title"], "read_file: a");
+        let encoded = serde_json::to_value(&agent).unwrap();
+        assert_eq!(encoded[0]["content"]["text"], "I look");
+        assert_eq!(encoded[1]["title"], "read_file: a");
         let mut result = ChatMessage::new(ChatRole::ToolResult, vec![ChatBlock::text("tea")]);
         result.tool_call_id = Some("c".into());
-        let told = serde_json::to_value(&replay(&result)[0]).unwrap();
+        let encoded = serde_json::to_value(&replay(&result)[0]).unwrap();
         assert_eq!(
-            (&told["toolCallId"], &told["status"]),
+            (&encoded["toolCallId"], &encoded["status"]),
             (&json!("c"), &json!("completed"))
         );
     }

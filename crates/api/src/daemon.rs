@@ -342,7 +342,7 @@ async fn retire(gateway: &Gateway) {
 }
 
 async fn keep_nodes(gateway: Arc<Gateway>) {
-    gateway.nodes.keep_records().await;
+    gateway.nodes.persist_records().await;
 }
 
 async fn follow_settings(gateway: Arc<Gateway>, mut watcher: Watcher) {

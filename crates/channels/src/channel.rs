@@ -8,7 +8,7 @@ use manyhands_core::ChatRef;
 use manyhands_guard::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use crate::words::{Inbound, Media, OutgoingMessage};
+use crate::message::{Inbound, Media, OutgoingMessage};
 
 /// One platform with one account.
 #[async_trait]
@@ -22,11 +22,11 @@ pub trait Channel: Send + Sync {
     /// Our identity there. Fails if the credentials are invalid.
     async fn me(&self) -> Result<BotIdentity, SendError>;
     /// Receives events until it is stopped, reconnecting as needed. Events are acknowledged to the
-    /// platform only after `ear` has stored them. A channel that uses webhooks registers its webhook,
+    /// platform only after `sink` has stored them. A channel that uses webhooks registers its webhook,
     /// and then waits.
     async fn listen(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError>;
     /// Verifies a webhook request by its raw bytes, and parses its events.
@@ -44,7 +44,7 @@ pub trait Channel: Send + Sync {
     /// Shows a typing indicator for some seconds.
     async fn typing(&self, place: &ChatRef) -> Result<(), SendError>;
     /// Acknowledges a pressed button, with a note to the person who pressed it.
-    async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError>;
+    async fn acknowledge_button(&self, inbound: &Inbound, word: &str) -> Result<(), SendError>;
     /// The content of a file, at most `most` bytes.
     async fn fetch(&self, media: &Media, most: u64) -> Result<Bytes, SendError>;
     /// Whether this message can be sent again with the same key and still arrives once.
@@ -52,7 +52,7 @@ pub trait Channel: Send + Sync {
         self.abilities().idempotent
     }
     /// The display name of the sender in `place`, if it is not part of events and has to be requested.
-    async fn called(&self, _place: &ChatRef) -> Result<Option<String>, SendError> {
+    async fn sender_name(&self, _place: &ChatRef) -> Result<Option<String>, SendError> {
         Ok(None)
     }
     /// The emoji available for reactions, if they are a closed set.
@@ -119,13 +119,13 @@ pub enum ConnectionStatus {
 #[async_trait]
 pub trait EventSink: Send + Sync {
     /// Stores events: they are on disk when this returns. Events stored before are unchanged.
-    async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError>;
+    async fn receive(&self, events: Vec<Inbound>) -> Result<(), ChannelError>;
     /// A value stored for this account.
-    async fn noted(&self, name: &str) -> Result<Option<String>, ChannelError>;
+    async fn load_value(&self, name: &str) -> Result<Option<String>, ChannelError>;
     /// Stores a value for this account; it is on disk when this returns.
-    async fn note(&self, name: &str, value: &str) -> Result<(), ChannelError>;
+    async fn store_value(&self, name: &str, value: &str) -> Result<(), ChannelError>;
     /// Reports the connection state.
-    fn stands(&self, standing: ConnectionStatus);
+    fn set_status(&self, status: ConnectionStatus);
 }
 
 /// Why a channel stopped receiving.
@@ -136,7 +136,7 @@ pub enum ChannelError {
     Refused(String),
     /// Received events could not be stored.
     #[error("cannot store incoming events: {0}")]
-    NotKept(String),
+    NotStored(String),
     /// Any other failure; will be retried.
     #[error("{0}")]
     Broken(String),

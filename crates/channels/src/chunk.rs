@@ -149,6 +149,7 @@ impl Cutter<'_> {
             if self.measure(at, cuts[chosen].at) <= self.limit {
                 return cuts[chosen].at;
             }
+            // Halved after some tries: each one renders the chunk, and neighbours are about as large.
             tries += 1;
             most = if tries > 4 { chosen / 2 } else { chosen };
         }
@@ -217,6 +218,7 @@ impl Cutter<'_> {
         ends.push(over);
         let (mut low, mut high) = (0, ends.len() - 1);
         while low < high {
+            // Rounded up, or the search would not end with two candidates left.
             let middle = low + (high - low).div_ceil(2);
             if self.measure(at, ends[middle]) <= self.limit {
                 low = middle;
@@ -270,6 +272,7 @@ impl Cutter<'_> {
     fn around(&self, at: usize) -> Option<&Fence> {
         let before = self.fences.partition_point(|fence| fence.start < at);
         let fence = &self.fences[before.checked_sub(1)?];
+        // A fence without an end lasts to the end of the text, so a cut there tears it too.
         let left_open = !fence.closed && at == self.text.len();
         (at < fence.close || left_open).then_some(fence)
     }
@@ -289,6 +292,7 @@ impl Cutter<'_> {
         let reopened = self.reopened(range.start);
         // The fence around the end, which may be another than the one around the start.
         let torn = self.reopened(range.end);
+        // Room for a fence around it, so that most chunks are allocated once.
         let mut piece = String::with_capacity(inside.len() + 32);
         if let Some(fence) = reopened {
             piece.push_str(&fence.open);

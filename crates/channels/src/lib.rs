@@ -15,23 +15,23 @@ mod fence;
 pub mod fuzz;
 pub mod line;
 pub mod markdown;
-#[cfg(test)]
-mod near;
+mod message;
 mod recent;
-mod short;
+mod shorten;
 pub mod slack;
 mod socket;
-mod standby;
 pub mod telegram;
+#[cfg(test)]
+mod testing;
+mod webhook_setup;
 pub mod whatsapp;
-mod words;
 
 pub use api::{Api, ApiResponse, FormPart, failure, multipart};
 pub use channel::{
     BotIdentity, Channel, ChannelCapabilities, ChannelError, ConnectionStatus, EventSink,
     SendError, SendReceipt, WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
-pub use words::{
+pub use message::{
     Button, FileKind, Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Mention,
     OutgoingContent, OutgoingMessage, Quoted,
 };

@@ -9,16 +9,16 @@ use manyhands_core::Clock;
 
 use crate::entry::{Hit, IndexEntry, Query, SearchOutcome, Why};
 use crate::lexicon::Lexicon;
-use crate::meaning::Meaning;
 use crate::parsed_query::ParsedQuery;
 use crate::rank::{Candidate, rank};
 use crate::segment::Segment;
 use crate::snapshot::Snapshot;
-use crate::weigh::likely;
-use crate::words::words;
+use crate::tokens::tokenize;
+use crate::weights::likely;
+use crate::word_cache::WordVectorCache;
 
 /// Maximum hits per search.
-const MOST_HITS: usize = 100;
+const MAX_HITS: usize = 100;
 
 /// The lexicon is rebuilt when it has this many times more terms than are in use.
 const STALE_FACTOR: usize = 3;
@@ -30,7 +30,7 @@ pub struct Index {
     folder: Option<PathBuf>,
     segments: Mutex<Segments>,
     snapshot: ArcSwapOption<Snapshot>,
-    meaning: Mutex<VectorState>,
+    vector_cache: Mutex<VectorState>,
 }
 
 #[derive(Default)]
@@ -44,8 +44,8 @@ struct Segments {
 #[derive(Default)]
 enum VectorState {
     #[default]
-    Resting,
-    Awake(Arc<Meaning>),
+    Unloaded,
+    Loaded(Arc<WordVectorCache>),
     Broken,
 }
 
@@ -57,7 +57,7 @@ impl Index {
             folder: vectors,
             segments: Mutex::default(),
             snapshot: ArcSwapOption::empty(),
-            meaning: Mutex::default(),
+            vector_cache: Mutex::default(),
         }
     }
 
@@ -107,8 +107,8 @@ impl Index {
     }
 
     /// Unloads the vectors to save memory; the next search loads them again.
-    pub fn rest(&self) {
-        *self.model() = VectorState::Resting;
+    pub fn unload_vectors(&self) {
+        *self.model() = VectorState::Unloaded;
         // Cached rows belong to the unloaded model.
         for segment in self.segments().all.values() {
             segment.forget_rows();
@@ -119,9 +119,10 @@ impl Index {
 
     /// Searches the index. Reads files on the first search, so call it on a blocking thread.
     pub fn search(&self, query: &Query) -> SearchOutcome {
+        // Monotonic: the wall clock may be set during a search.
         let started = self.clock.monotonic();
         let snapshot = self.current();
-        let meaning = self.awake();
+        let vector_cache = self.load_vectors();
         let parsed = ParsedQuery::new(query.text, &snapshot);
         let allowed = |entry: &IndexEntry| {
             query
@@ -130,12 +131,18 @@ impl Index {
                 .is_none_or(|kinds| kinds.contains(&entry.kind))
                 && (query.allowed)(entry)
         };
-        let candidates = rank(&snapshot, &parsed, meaning.as_deref(), &allowed);
-        let hits = hits(&snapshot, &parsed, &candidates, query, meaning.is_some());
+        let candidates = rank(&snapshot, &parsed, vector_cache.as_deref(), &allowed);
+        let hits = hits(
+            &snapshot,
+            &parsed,
+            &candidates,
+            query,
+            vector_cache.is_some(),
+        );
         SearchOutcome {
             hits,
             steps: parsed.steps,
-            vectors: meaning.is_some(),
+            vectors: vector_cache.is_some(),
             took: self.clock.monotonic().saturating_sub(started),
         }
     }
@@ -143,27 +150,29 @@ impl Index {
     fn segments(&self) -> MutexGuard<'_, Segments> {
         self.segments
             .lock()
-            .unwrap_or_else(|held| held.into_inner())
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn model(&self) -> MutexGuard<'_, VectorState> {
-        self.meaning.lock().unwrap_or_else(|held| held.into_inner())
+        self.vector_cache
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// The vectors, loaded if necessary.
-    fn awake(&self) -> Option<Arc<Meaning>> {
+    fn load_vectors(&self) -> Option<Arc<WordVectorCache>> {
         let folder = self.folder.as_ref()?;
         let mut model = self.model();
         match &*model {
-            VectorState::Awake(meaning) => return Some(Arc::clone(meaning)),
+            VectorState::Loaded(vector_cache) => return Some(Arc::clone(vector_cache)),
             VectorState::Broken => return None,
-            VectorState::Resting => {}
+            VectorState::Unloaded => {}
         }
-        match Meaning::open(folder) {
-            Ok(meaning) => {
-                let meaning = Arc::new(meaning);
-                *model = VectorState::Awake(Arc::clone(&meaning));
-                Some(meaning)
+        match WordVectorCache::open(folder) {
+            Ok(vector_cache) => {
+                let vector_cache = Arc::new(vector_cache);
+                *model = VectorState::Loaded(Arc::clone(&vector_cache));
+                Some(vector_cache)
             }
             Err(error) => {
                 tracing::warn!(event = "word_vectors_unusable", %error, folder = %folder.display(), "cannot load word vectors; searching by words only");
@@ -187,15 +196,15 @@ impl Index {
         let words = segments
             .lexicon
             .read()
-            .unwrap_or_else(|held| held.into_inner())
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
             .len();
         // Terms are never removed one by one; a rebuild bounds the memory of owners that come and go.
         if words > MIN_TERMS && words > STALE_FACTOR * snapshot.live_terms() {
-            let fresh = Arc::new(RwLock::new(Lexicon::default()));
+            let refreshed = Arc::new(RwLock::new(Lexicon::default()));
             for segment in segments.all.values_mut() {
-                *segment = Arc::new(Segment::new(segment.entries.clone(), &fresh));
+                *segment = Arc::new(Segment::new(segment.entries.clone(), &refreshed));
             }
-            segments.lexicon = fresh;
+            segments.lexicon = refreshed;
             snapshot = inverted(&segments);
         }
         let snapshot = Arc::new(snapshot);
@@ -220,10 +229,10 @@ fn hits(
     query: &Query,
     vectors: bool,
 ) -> Vec<Hit> {
-    let limit = query.limit.clamp(1, MOST_HITS);
+    let limit = query.limit.clamp(1, MAX_HITS);
     let by_words = places(candidates, |one| one.features.words);
     let by_vectors = places(candidates, |one| one.features.vector);
-    let request = words(crate::segment::cut(query.text, 256), 32);
+    let request = tokenize(crate::segment::cut(query.text, 256), 32);
     let mut out: Vec<Hit> = Vec::new();
     for one in candidates {
         let entry = snapshot.entry(one.number);
@@ -264,21 +273,21 @@ fn hits(
     // Exact names first; below, confidence never increases down the list.
     out.sort_by_key(|hit| hit.confidence < 0.99);
     out.truncate(limit);
-    let mut most = 1.0f32;
+    let mut highest = 1.0f32;
     for hit in &mut out {
-        most = most.min(hit.confidence);
-        hit.confidence = most;
+        highest = highest.min(hit.confidence);
+        hit.confidence = highest;
     }
     out
 }
 
 /// Whether the query is exactly the entry's name, with or without its server.
 fn named(entry: &IndexEntry, request: &[String]) -> bool {
-    let name = words(&entry.name, 32);
+    let name = tokenize(&entry.name, 32);
     !request.is_empty()
         && (name == request
-            || [words(&entry.server, 16), name].concat() == request
-            || words(&entry.key, 64) == request)
+            || [tokenize(&entry.server, 16), name].concat() == request
+            || tokenize(&entry.key, 64) == request)
 }
 
 fn places(candidates: &[Candidate], by: impl Fn(&Candidate) -> f32) -> HashMap<u32, usize> {
@@ -317,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_find_what_shares_no_word_and_come_back_after_a_rest() {
+    fn vectors_find_entries_without_common_words_and_reload_when_needed() {
         let (_dir, path) = folder(&[('a', [1.0, 0.0]), ('b', [1.0, 0.1]), ('z', [0.0, 1.0])]);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let with = Index::new(Arc::clone(&clock), Some(path));
@@ -341,7 +350,7 @@ mod tests {
         };
         assert_eq!(ask(&with), (vec!["aaaa".to_owned()], true));
         assert_eq!(ask(&without), (vec![], false));
-        with.rest();
+        with.unload_vectors();
         assert_eq!(ask(&with), (vec!["aaaa".to_owned()], true));
     }
 }

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::thesaurus;
-use crate::words::same_word;
+use crate::tokens::same_word;
 
 /// Maximum forms; further words are not indexed.
-const MOST_TERMS: usize = 400_000;
+const MAX_TERMS: usize = 400_000;
 
 /// Common prefix length of forms of one word.
 const PREFIX: usize = 5;
@@ -19,7 +19,7 @@ const TYPO: f32 = 0.75;
 const SYNONYM: f32 = 0.65;
 
 /// Maximum guesses per query word.
-const MOST_GUESSES: usize = 8;
+const MAX_GUESSES: usize = 8;
 
 /// A stem.
 struct Term {
@@ -46,7 +46,7 @@ pub struct Related {
     /// The term.
     pub term: u32,
     /// Similarity, between 0 and 1.
-    pub near: f32,
+    pub similarity: f32,
     /// Whether it is only related by topic, not another form of the word.
     pub by_topic: bool,
 }
@@ -68,7 +68,7 @@ impl Lexicon {
             return Some((self.forms[id as usize].term, id));
         }
         // Bounds memory against servers that list random words.
-        if self.forms.len() >= MOST_TERMS {
+        if self.forms.len() >= MAX_TERMS {
             return None;
         }
         let surface: Arc<str> = surface.into();
@@ -128,7 +128,7 @@ impl Lexicon {
             if other != stem && same_word(stem, other) {
                 out.push(Related {
                     term,
-                    near: SAME_WORD,
+                    similarity: SAME_WORD,
                     by_topic: false,
                 });
             }
@@ -139,7 +139,7 @@ impl Lexicon {
             {
                 out.push(Related {
                     term,
-                    near: SYNONYM,
+                    similarity: SYNONYM,
                     by_topic: true,
                 });
             }
@@ -148,7 +148,7 @@ impl Lexicon {
     }
 
     /// Terms that start with an unknown word, or differ from it by a typo.
-    pub fn guesses(&self, word: &str, occurs: &dyn Fn(u32) -> bool) -> Vec<Related> {
+    pub fn related_terms(&self, word: &str, occurs: &dyn Fn(u32) -> bool) -> Vec<Related> {
         let letters = word.chars().count();
         if letters < 3 {
             return Vec::new();
@@ -164,7 +164,7 @@ impl Lexicon {
         for (term, one) in self.terms.iter().enumerate() {
             let term = term as u32;
             let begins = one.surface.starts_with(word) || one.stem.starts_with(word);
-            let near = match begins {
+            let similarity = match begins {
                 true => STARTS_WITH,
                 false
                     // Cheap tests first: the edit distance is computed for few of up to 400,000 terms.
@@ -182,15 +182,19 @@ impl Lexicon {
             if occurs(term) {
                 out.push(Related {
                     term,
-                    near,
+                    similarity,
                     by_topic: false,
                 });
             }
         }
-        out.sort_by(|a, b| b.near.total_cmp(&a.near).then(a.term.cmp(&b.term)));
+        out.sort_by(|a, b| {
+            b.similarity
+                .total_cmp(&a.similarity)
+                .then(a.term.cmp(&b.term))
+        });
         let mut seen = HashSet::new();
         out.retain(|one| seen.insert(one.term));
-        out.truncate(MOST_GUESSES);
+        out.truncate(MAX_GUESSES);
         out
     }
 }

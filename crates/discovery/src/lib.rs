@@ -7,7 +7,6 @@
 mod entry;
 mod index;
 mod lexicon;
-mod meaning;
 mod parsed_query;
 mod rank;
 mod segment;
@@ -15,9 +14,10 @@ mod snapshot;
 mod stem;
 mod steps;
 mod thesaurus;
+mod tokens;
 mod vectors;
-mod weigh;
-mod words;
+mod weights;
+mod word_cache;
 
 pub use entry::{Hit, IndexEntry, ItemKind, Query, SearchOutcome, Why};
 pub use index::Index;

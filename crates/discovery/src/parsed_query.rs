@@ -7,14 +7,14 @@ use crate::segment::cut;
 use crate::snapshot::Snapshot;
 use crate::stem::stem;
 use crate::steps::steps;
-use crate::words::{is_number, weight, words};
+use crate::tokens::{is_number, tokenize, weight};
 
 /// Maximum query length, in bytes and in words.
-const LONGEST_REQUEST: usize = 8 << 10;
-const MOST_WORDS: usize = 256;
+const MAX_REQUEST: usize = 8 << 10;
+const MAX_WORDS: usize = 256;
 
 /// Maximum distinct words compared with those of entries.
-const MOST_DIFFERENT: usize = 48;
+const MAX_DISTINCT_WORDS: usize = 48;
 
 /// Queries with at most this many distinct words may contain typos or unfinished words.
 const SHORT: usize = 6;
@@ -50,8 +50,8 @@ pub struct ParsedQuery {
 impl ParsedQuery {
     /// Parses a query and looks its words up.
     pub fn new(text: &str, snapshot: &Snapshot) -> Self {
-        let text = cut(text, LONGEST_REQUEST);
-        let said = words(text, MOST_WORDS);
+        let text = cut(text, MAX_REQUEST);
+        let said = tokenize(text, MAX_WORDS);
         let length = said.len();
         // If all words are stop words ("find", "get"), they are all there is to match.
         let all_stop = said.iter().all(|word| weight(word, &stem(word)) == 0.0);
@@ -60,7 +60,7 @@ impl ParsedQuery {
         let lexicon = snapshot
             .lexicon
             .read()
-            .unwrap_or_else(|held| held.into_inner());
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         for word in said {
             let stem = stem(&word);
             let weight = match all_stop {
@@ -98,20 +98,20 @@ impl ParsedQuery {
             let occurs = |term| !snapshot.postings(term).is_empty();
             for word in &mut different {
                 if word.term.is_none() && word.related.is_empty() && !is_number(&word.surface) {
-                    word.related = lexicon.guesses(&word.surface, &occurs);
+                    word.related = lexicon.related_terms(&word.surface, &occurs);
                 }
             }
         }
         drop(lexicon);
         // Bounds the comparison, which is quadratic in words.
-        let kept = heaviest(&different);
+        let heaviest_words = heaviest(&different);
         let steps = steps(text);
-        let mut parts = vec![kept.clone()];
+        let mut parts = vec![heaviest_words.clone()];
         for step in &steps {
-            let mut part: Vec<usize> = words(step, MOST_WORDS)
+            let mut part: Vec<usize> = tokenize(step, MAX_WORDS)
                 .iter()
                 .filter_map(|word| at.get(&stem(word)).copied())
-                .filter(|index| kept.contains(index))
+                .filter(|index| heaviest_words.contains(index))
                 .collect();
             part.sort_unstable();
             part.dedup();
@@ -129,9 +129,9 @@ impl ParsedQuery {
 /// The indices of the words with the highest weight, in query order.
 fn heaviest(words: &[Word]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..words.len()).collect();
-    let says = |index: usize| words[index].weight * words[index].idf;
-    order.sort_by(|a, b| says(*b).total_cmp(&says(*a)));
-    order.truncate(MOST_DIFFERENT);
+    let weight_of = |index: usize| words[index].weight * words[index].idf;
+    order.sort_by(|a, b| weight_of(*b).total_cmp(&weight_of(*a)));
+    order.truncate(MAX_DISTINCT_WORDS);
     order.sort_unstable();
     order
 }

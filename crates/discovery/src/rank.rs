@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use crate::entry::IndexEntry;
 use crate::lexicon::Form;
-use crate::meaning::{Meaning, SnapshotVectors};
 use crate::parsed_query::ParsedQuery;
 use crate::snapshot::Snapshot;
 use crate::vectors::QuantisedVector;
-use crate::weigh::{Features, STEP_SHARE, score};
+use crate::weights::{Features, STEP_SHARE, score};
+use crate::word_cache::{SnapshotVectors, WordVectorCache};
 
 /// Number of candidates by words and by vectors, for the whole query and for a step.
-const WHOLE: usize = 100;
+const WHOLE_CANDIDATES: usize = 100;
 const STEP: usize = 30;
 
 /// Weight of related terms when selecting candidates.
@@ -45,20 +45,22 @@ pub struct Candidate {
 pub fn rank(
     snapshot: &Snapshot,
     parsed: &ParsedQuery,
-    meaning: Option<&Meaning>,
+    vector_cache: Option<&WordVectorCache>,
     allowed: &dyn Fn(&IndexEntry) -> bool,
 ) -> Vec<Candidate> {
     if parsed.words.is_empty() || snapshot.len == 0 {
         return Vec::new();
     }
-    let field = meaning.map(|meaning| (meaning, meaning.field(snapshot)));
-    let field = field.as_ref().map(|(meaning, field)| (*meaning, field));
+    let field = vector_cache.map(|vector_cache| (vector_cache, vector_cache.field(snapshot)));
+    let field = field
+        .as_ref()
+        .map(|(vector_cache, field)| (*vector_cache, field));
     let surfaces: Vec<Arc<str>> = parsed
         .words
         .iter()
         .map(|word| word.surface.as_str().into())
         .collect();
-    let vectors = meaning.map(|meaning| meaning.words(&surfaces));
+    let vectors = vector_cache.map(|vector_cache| vector_cache.words(&surfaces));
     // One buffer for all parts: clearing an array of all entries per word would dominate the search.
     let mut stamps = vec![(u32::MAX, 0f32); snapshot.len];
     let parts: Vec<QueryPart> = parsed
@@ -66,8 +68,8 @@ pub fn rank(
         .iter()
         .enumerate()
         .map(|(turn, part)| {
-            let meaning = meaning.zip(vectors.as_deref());
-            QueryPart::new(snapshot, parsed, (turn, part), meaning, &mut stamps)
+            let vector_cache = vector_cache.zip(vectors.as_deref());
+            QueryPart::new(snapshot, parsed, (turn, part), vector_cache, &mut stamps)
         })
         .collect();
     // Access checks are cached: an entry may be offered once per part, by words and by vectors.
@@ -77,7 +79,12 @@ pub fn rank(
         known: HashMap::new(),
     };
     let chosen = choose(snapshot, &parts, field.map(|(_, field)| field), &mut gate);
-    let near = Similarity::new(snapshot, parsed, &chosen, meaning.zip(vectors.as_deref()));
+    let similarity = Similarity::new(
+        snapshot,
+        parsed,
+        &chosen,
+        vector_cache.zip(vectors.as_deref()),
+    );
     let best: Vec<f32> = parts
         .iter()
         .map(|part| {
@@ -94,24 +101,24 @@ pub fn rank(
             let named = snapshot.doc(number).named;
             let of = |at: usize| {
                 let part = &parts[at];
-                let mut features = near.compare(place, named, &parsed.parts[at]);
+                let mut features = similarity.compare(place, named, &parsed.parts[at]);
                 let words = part.words[number as usize];
                 features.words = words;
                 features.words_of_best = words / best[at].max(1e-6);
                 features.related = part.related[number as usize];
                 features.share = words / part.all.max(1e-6);
                 if let (Some((_, field)), Some(vector)) = (field, &part.vector) {
-                    features.vector = field.near(snapshot.place(number), vector);
+                    features.vector = field.similarity(snapshot.location(number), vector);
                 }
                 features
             };
             let features = of(0);
-            let mut total = score(&features, parsed.length, meaning.is_some());
+            let mut total = score(&features, parsed.length, vector_cache.is_some());
             let step = (1..parts.len())
                 .filter(|at| !parsed.parts[*at].is_empty())
                 .map(|at| {
                     let features = of(at);
-                    let score = score(&features, parsed.length, meaning.is_some());
+                    let score = score(&features, parsed.length, vector_cache.is_some());
                     (at - 1, features, score)
                 })
                 .max_by(|a, b| a.2.total_cmp(&b.2));
@@ -124,7 +131,7 @@ pub fn rank(
                 step,
                 score: total,
                 chance: 0.0,
-                matched: near.matched(place, &parsed.parts[0]),
+                matched: similarity.matched(place, &parsed.parts[0]),
             }
         })
         .collect();
@@ -152,14 +159,14 @@ impl QueryPart {
         snapshot: &Snapshot,
         parsed: &ParsedQuery,
         (turn, part): (usize, &[usize]),
-        meaning: Option<(&Meaning, &[Arc<QuantisedVector>])>,
+        vector_cache: Option<(&WordVectorCache, &[Arc<QuantisedVector>])>,
         mark: &mut [(u32, f32)],
     ) -> Self {
         let mut words = vec![0f32; snapshot.len];
         let mut related = vec![0f32; snapshot.len];
         let mut all = 0.0;
         // A term counts once, for the first word that means it.
-        let mut taken: HashSet<u32> = part
+        let mut used: HashSet<u32> = part
             .iter()
             .filter_map(|at| parsed.words[*at].term)
             .collect();
@@ -168,8 +175,8 @@ impl QueryPart {
             all += word.idf * word.weight;
             if let Some(term) = word.term {
                 let weight = word.idf * word.weight * word.times;
-                for (number, says) in snapshot.postings(term) {
-                    words[*number as usize] += weight * says;
+                for (number, evidence) in snapshot.postings(term) {
+                    words[*number as usize] += weight * evidence;
                 }
             }
             // Among the terms a word may mean, an entry gets credit for the best one only.
@@ -181,21 +188,21 @@ impl QueryPart {
                 // A unique stamp per part, word and kind marks which values of `mark` are current.
                 let stamp = ((turn * parsed.words.len() + at) * 2 + usize::from(by_topic)) as u32;
                 for other in &word.related {
-                    if other.by_topic != by_topic || !taken.insert(other.term) {
+                    if other.by_topic != by_topic || !used.insert(other.term) {
                         continue;
                     }
-                    let near = if by_topic { 1.0 } else { other.near };
-                    let weight = snapshot.idf(other.term) * word.weight * near;
-                    for (number, says) in snapshot.postings(other.term) {
+                    let similarity = if by_topic { 1.0 } else { other.similarity };
+                    let weight = snapshot.idf(other.term) * word.weight * similarity;
+                    for (number, evidence) in snapshot.postings(other.term) {
                         let number = *number as usize;
-                        let says = weight * says;
+                        let evidence = weight * evidence;
                         let before = match mark[number].0 == stamp {
                             true => mark[number].1,
                             false => 0.0,
                         };
-                        if says > before {
-                            into[number] += says - before;
-                            mark[number] = (stamp, says);
+                        if evidence > before {
+                            into[number] += evidence - before;
+                            mark[number] = (stamp, evidence);
                         }
                     }
                 }
@@ -205,7 +212,8 @@ impl QueryPart {
             words,
             related,
             all,
-            vector: meaning.map(|(meaning, vectors)| meaning.part(parsed, part, vectors)),
+            vector: vector_cache
+                .map(|(vector_cache, vectors)| vector_cache.part(parsed, part, vectors)),
         }
     }
 }
@@ -235,8 +243,8 @@ fn choose(
 ) -> Vec<u32> {
     let mut chosen = Vec::new();
     for (at, part) in parts.iter().enumerate() {
-        let most = if at == 0 { WHOLE } else { STEP };
-        let mut best = Best::new(most);
+        let limit = if at == 0 { WHOLE_CANDIDATES } else { STEP };
+        let mut best = Best::new(limit);
         for (number, (words, related)) in part.words.iter().zip(&part.related).enumerate() {
             let score = words + RELATED_WEIGHT * related;
             if score > 0.0 {
@@ -245,10 +253,10 @@ fn choose(
         }
         chosen.extend(best.numbers());
         if let (Some(field), Some(vector)) = (field, &part.vector) {
-            let mut best = Best::new(most);
-            field.roughly(vector, |number, near| {
-                if near > 0.0 {
-                    best.offer(near, number, gate);
+            let mut best = Best::new(limit);
+            field.roughly(vector, |number, similarity| {
+                if similarity > 0.0 {
+                    best.offer(similarity, number, gate);
                 }
             });
             chosen.extend(best.numbers());
@@ -263,22 +271,22 @@ fn choose(
 
 /// The best few of many.
 struct Best {
-    most: usize,
+    limit: usize,
     heap: BinaryHeap<Reverse<(u32, Reverse<u32>)>>,
 }
 
 impl Best {
-    fn new(most: usize) -> Self {
+    fn new(limit: usize) -> Self {
         Self {
-            most,
-            heap: BinaryHeap::with_capacity(most + 1),
+            limit,
+            heap: BinaryHeap::with_capacity(limit + 1),
         }
     }
 
     /// Adds an entry if it beats the worst; scores are positive, so their bits compare like the numbers.
     fn offer(&mut self, score: f32, number: u32, gate: &mut Gate) {
         let bits = score.to_bits();
-        let full = self.heap.len() >= self.most;
+        let full = self.heap.len() >= self.limit;
         if full
             && self
                 .heap
@@ -309,9 +317,9 @@ struct Similarity {
     /// For each candidate, the rows of its words.
     rows: Vec<Vec<u32>>,
     width: usize,
-    near: Vec<f32>,
+    similarity: Vec<f32>,
     /// The weight of each query word.
-    word_weights: Vec<f32>,
+    token_weights: Vec<f32>,
     /// The weight of each form, in a name and in a text.
     terms: Vec<(f32, f32)>,
 }
@@ -321,7 +329,7 @@ impl Similarity {
         snapshot: &Snapshot,
         parsed: &ParsedQuery,
         chosen: &[u32],
-        meaning: Option<(&Meaning, &[Arc<QuantisedVector>])>,
+        vector_cache: Option<(&WordVectorCache, &[Arc<QuantisedVector>])>,
     ) -> Self {
         let width = parsed.words.len();
         let mut row_of: HashMap<u32, u32> = HashMap::new();
@@ -342,43 +350,46 @@ impl Similarity {
         let lexicon = snapshot
             .lexicon
             .read()
-            .unwrap_or_else(|held| held.into_inner());
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         let forms: Vec<Form> = ids.iter().map(|id| lexicon.form(*id).clone()).collect();
         drop(lexicon);
         let mut of_term: HashMap<u32, Vec<usize>> = HashMap::new();
         for (row, form) in forms.iter().enumerate() {
             of_term.entry(form.term).or_default().push(row);
         }
-        let mut near = vec![0f32; width * ids.len()];
+        let mut similarity = vec![0f32; width * ids.len()];
         let mut lengths = vec![1f32; ids.len()];
-        let mut word_weights: Vec<f32> = parsed.words.iter().map(|w| w.weight * w.idf).collect();
-        if let Some((meaning, vectors)) = meaning {
+        let mut token_weights: Vec<f32> = parsed.words.iter().map(|w| w.weight * w.idf).collect();
+        if let Some((vector_cache, vectors)) = vector_cache {
             let names: Vec<Arc<str>> = forms.iter().map(|form| Arc::clone(&form.surface)).collect();
-            for (at, small) in meaning.words(&names).iter().enumerate() {
+            for (at, small) in vector_cache.words(&names).iter().enumerate() {
                 lengths[at] = small.length;
                 for &word in &parsed.parts[0] {
                     // Weak words ("please", "help") are similar to everything.
                     if parsed.words[word].weight >= 1.0 {
-                        near[at * width + word] = vectors[word].near(small).max(0.0);
+                        similarity[at * width + word] = vectors[word].similarity(small).max(0.0);
                     }
                 }
             }
             // The vector's length reflects how specific a word is.
-            for (weight, vector) in word_weights.iter_mut().zip(vectors) {
+            for (weight, vector) in token_weights.iter_mut().zip(vectors) {
                 *weight *= vector.length;
             }
         }
         for (word, parsed) in parsed.words.iter().enumerate() {
             let own = parsed.term.map(|term| (term, 1.0));
-            let others = parsed.related.iter().map(|other| (other.term, other.near));
-            for (term, nearness) in own.into_iter().chain(others) {
+            let others = parsed
+                .related
+                .iter()
+                .map(|other| (other.term, other.similarity));
+            for (term, similarity_of_term) in own.into_iter().chain(others) {
                 for row in of_term.get(&term).into_iter().flatten() {
-                    let slot = &mut near[row * width + word];
-                    *slot = slot.max(nearness);
+                    let slot = &mut similarity[row * width + word];
+                    *slot = slot.max(similarity_of_term);
                 }
             }
         }
-        for slot in &mut near {
+        for slot in &mut similarity {
             // Rescaled so that unrelated words contribute nothing, however many there are.
             *slot = (*slot - UNRELATED).max(0.0) / (1.0 - UNRELATED);
         }
@@ -393,8 +404,8 @@ impl Similarity {
         Self {
             rows,
             width,
-            near,
-            word_weights,
+            similarity,
+            token_weights,
             terms,
         }
     }
@@ -405,11 +416,11 @@ impl Similarity {
         let (mut name, mut name_all, mut text, mut text_all) = (0.0, 0.0, 0.0, 0.0);
         for (place, row) in self.rows[at].iter().enumerate() {
             let row = *row as usize;
-            let nears = &self.near[row * self.width..(row + 1) * self.width];
+            let row_similarities = &self.similarity[row * self.width..(row + 1) * self.width];
             let mut best = 0f32;
             for &word in part {
-                best = best.max(nears[word]);
-                answered[word] = answered[word].max(nears[word]);
+                best = best.max(row_similarities[word]);
+                answered[word] = answered[word].max(row_similarities[word]);
             }
             let (in_name, in_text) = self.terms[row];
             if place < named {
@@ -419,15 +430,15 @@ impl Similarity {
             text += in_text * best;
             text_all += in_text;
         }
-        let all: f32 = part.iter().map(|word| self.word_weights[*word]).sum();
-        let got: f32 = part
+        let all: f32 = part.iter().map(|word| self.token_weights[*word]).sum();
+        let covered: f32 = part
             .iter()
-            .map(|word| self.word_weights[*word] * answered[*word])
+            .map(|word| self.token_weights[*word] * answered[*word])
             .sum();
         Features {
             name: name / f32::max(name_all, 1e-6),
             text: text / f32::max(text_all, 1e-6),
-            answered: got / all.max(1e-6),
+            answered: covered / all.max(1e-6),
             ..Features::default()
         }
     }
@@ -437,7 +448,7 @@ impl Similarity {
         let clear = |word: &&usize| {
             self.rows[at]
                 .iter()
-                .any(|row| self.near[*row as usize * self.width + **word] >= 0.5)
+                .any(|row| self.similarity[*row as usize * self.width + **word] >= 0.5)
         };
         part.iter().filter(clear).copied().collect()
     }

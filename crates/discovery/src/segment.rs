@@ -7,15 +7,15 @@ use crate::entry::IndexEntry;
 use crate::lexicon::Lexicon;
 use crate::stem::stem;
 use crate::thesaurus;
+use crate::tokens::{is_number, parts, tokenize, weight};
 use crate::vectors::{QuantisedVector, WIDTH, WordVectors};
-use crate::words::{is_number, parts, weight, words};
 
 /// BM25F parameters of a field: weight, length normalisation, typical length, maximum words.
 struct FieldParams {
     weight: f32,
     length_matters: f32,
     usual: f32,
-    most: usize,
+    limit: usize,
 }
 
 const NAME: FieldParams = field(3.0, 0.3, 2.5, 32);
@@ -26,20 +26,20 @@ const DESCRIPTION: FieldParams = field(1.0, 0.5, 14.0, 256);
 const PARAMETER_NAMES: FieldParams = field(0.5, 0.7, 4.0, 64);
 const PARAMETER_TEXT: FieldParams = field(0.3, 0.7, 25.0, 256);
 
-const fn field(weight: f32, length_matters: f32, usual: f32, most: usize) -> FieldParams {
+const fn field(weight: f32, length_matters: f32, usual: f32, limit: usize) -> FieldParams {
     FieldParams {
         weight,
         length_matters,
         usual,
-        most,
+        limit,
     }
 }
 
 /// Maximum text length in bytes.
-const LONGEST_TEXT: usize = 8 << 10;
+const MAX_TEXT: usize = 8 << 10;
 
 /// Maximum parameters per entry.
-const MOST_PARAMETERS: usize = 64;
+const MAX_PARAMETERS: usize = 64;
 
 /// A parsed entry.
 pub struct Doc {
@@ -81,7 +81,9 @@ impl Segment {
             .map(|entry| stemmed(&Read::of(entry)))
             .collect();
         // All entries are parsed before the lock: searches read the lexicon.
-        let mut lexicon = lexicon.write().unwrap_or_else(|held| held.into_inner());
+        let mut lexicon = lexicon
+            .write()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         let docs = read.iter().map(|words| doc(words, &mut lexicon)).collect();
         drop(lexicon);
         Self {
@@ -97,7 +99,10 @@ impl Segment {
         model: &WordVectors,
         known: &mut HashMap<String, QuantisedVector>,
     ) -> Arc<Rows> {
-        let mut rows = self.rows.lock().unwrap_or_else(|held| held.into_inner());
+        let mut rows = self
+            .rows
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(rows) = &*rows {
             return Arc::clone(rows);
         }
@@ -143,18 +148,21 @@ impl Segment {
 
     /// Drops the vectors.
     pub fn forget_rows(&self) {
-        *self.rows.lock().unwrap_or_else(|held| held.into_inner()) = None;
+        *self
+            .rows
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
     }
 }
 
 /// The beginning of a text, cut at a character boundary.
-pub fn cut(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
+pub fn cut(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
 }
 
 impl Read {
     fn of(entry: &IndexEntry) -> Self {
-        let description = words(cut(&entry.description, LONGEST_TEXT), DESCRIPTION.most);
+        let description = tokenize(cut(&entry.description, MAX_TEXT), DESCRIPTION.limit);
         let own: HashSet<&str> = description
             .iter()
             .filter(|word| word.len() >= 3)
@@ -162,9 +170,9 @@ impl Read {
             .collect();
         let known = |word: &str| own.contains(word) || thesaurus::knows(word);
         // `keywordexplorer` is indexed as itself and as `keyword explorer`.
-        let whole = |text: &str, most: usize| {
+        let whole = |text: &str, limit: usize| {
             let mut out = Vec::new();
-            for word in words(cut(text, 512), most) {
+            for word in tokenize(cut(text, 512), limit) {
                 let split: Vec<String> = parts(&word, &known)
                     .into_iter()
                     .map(str::to_owned)
@@ -172,29 +180,32 @@ impl Read {
                 out.push(word);
                 out.extend(split);
             }
-            out.truncate(most);
+            out.truncate(limit);
             out
         };
-        let name = whole(without_server(&entry.name, &entry.server), NAME.most);
-        let server = whole(&entry.server, SERVER.most);
-        let mut title = whole(&entry.title, TITLE.most);
+        let name = whole(without_server(&entry.name, &entry.server), NAME.limit);
+        let server = whole(&entry.server, SERVER.limit);
+        let mut title = whole(&entry.title, TITLE.limit);
         // A repeated title would count the same words twice.
         if title == name {
             title.clear();
         }
         let mut tags = Vec::new();
-        for tag in entry.tags.iter().take(TAGS.most) {
-            tags.extend(words(cut(tag, 128), TAGS.most - tags.len().min(TAGS.most)));
+        for tag in entry.tags.iter().take(TAGS.limit) {
+            tags.extend(tokenize(
+                cut(tag, 128),
+                TAGS.limit - tags.len().min(TAGS.limit),
+            ));
         }
         let (mut names, mut texts) = (Vec::new(), Vec::new());
-        for (name, text) in entry.parameters.iter().take(MOST_PARAMETERS) {
-            names.extend(words(
+        for (name, text) in entry.parameters.iter().take(MAX_PARAMETERS) {
+            names.extend(tokenize(
                 cut(name, 128),
-                PARAMETER_NAMES.most - names.len().min(PARAMETER_NAMES.most),
+                PARAMETER_NAMES.limit - names.len().min(PARAMETER_NAMES.limit),
             ));
-            texts.extend(words(
+            texts.extend(tokenize(
                 cut(text, 1024),
-                PARAMETER_TEXT.most - texts.len().min(PARAMETER_TEXT.most),
+                PARAMETER_TEXT.limit - texts.len().min(PARAMETER_TEXT.limit),
             ));
         }
         Self {
@@ -285,8 +296,8 @@ fn doc(words: &[Stemmed], lexicon: &mut Lexicon) -> Doc {
                 frequencies.push((term, word.frequency));
             }
         }
-        let says = word.weight > 0.0 || only_stops;
-        if word.place != FieldKind::Parameter && says && known.insert(form) {
+        let has_weight = word.weight > 0.0 || only_stops;
+        if word.place != FieldKind::Parameter && has_weight && known.insert(form) {
             forms.push(form);
         }
         if word.place == FieldKind::Name {

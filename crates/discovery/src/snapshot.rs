@@ -21,7 +21,7 @@ pub struct Snapshot {
     pub len: usize,
     starts: Vec<u32>,
     postings: Vec<(u32, f32)>,
-    places: Vec<(u32, u32)>,
+    locations: Vec<(u32, u32)>,
 }
 
 impl Snapshot {
@@ -33,15 +33,15 @@ impl Snapshot {
     ) -> Self {
         let terms = lexicon
             .read()
-            .unwrap_or_else(|held| held.into_inner())
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
             .len();
         let mut based = Vec::with_capacity(segments.len());
-        let mut places = Vec::new();
+        let mut locations = Vec::new();
         let mut counts = vec![0u32; terms + 1];
         for (at, segment) in segments.into_iter().enumerate() {
-            let base = places.len() as u32;
+            let base = locations.len() as u32;
             for (inside, doc) in segment.docs.iter().enumerate() {
-                places.push((at as u32, inside as u32));
+                locations.push((at as u32, inside as u32));
                 for (term, _) in &doc.frequencies {
                     counts[*term as usize + 1] += 1;
                 }
@@ -70,10 +70,10 @@ impl Snapshot {
             generation,
             lexicon,
             segments: based,
-            len: places.len(),
+            len: locations.len(),
             starts,
             postings,
-            places,
+            locations,
         }
     }
 
@@ -111,19 +111,19 @@ impl Snapshot {
 
     /// The entry with a number.
     pub fn entry(&self, number: u32) -> &Arc<IndexEntry> {
-        let (segment, inside) = self.places[number as usize];
+        let (segment, inside) = self.locations[number as usize];
         &self.segments[segment as usize].0.entries[inside as usize]
     }
 
     /// The parsed entry with a number.
     pub fn doc(&self, number: u32) -> &Doc {
-        let (segment, inside) = self.places[number as usize];
+        let (segment, inside) = self.locations[number as usize];
         &self.segments[segment as usize].0.docs[inside as usize]
     }
 
     /// The segment of an entry and its position in it.
-    pub fn place(&self, number: u32) -> (usize, usize) {
-        let (segment, inside) = self.places[number as usize];
+    pub fn location(&self, number: u32) -> (usize, usize) {
+        let (segment, inside) = self.locations[number as usize];
         (segment as usize, inside as usize)
     }
 }

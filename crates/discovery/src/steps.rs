@@ -1,10 +1,10 @@
 //! Splits a long query into steps, so that each finds its own tool.
 
 use crate::stem::stem;
-use crate::words::{weight, words};
+use crate::tokens::{tokenize, weight};
 
 /// Maximum steps of a query.
-pub const MOST_STEPS: usize = 8;
+pub const MAX_STEPS: usize = 8;
 
 /// Words that start a step after a full stop, `and` or a comma.
 const VERBS: &str = "find get fetch retrieve provide calculate check give tell show send create list generate search look make book convert update add delete remove suggest recommend translate analyze analyse summarize summarise share write learn know see what how which when where who read open post upload download save notify email message schedule move copy rename compare compute extract run deploy build draw play buy order export import cancel";
@@ -19,7 +19,7 @@ pub fn steps(text: &str) -> Vec<String> {
     for sentence in sentences(text) {
         for clause in clauses(sentence) {
             let content = content_words(clause);
-            if content >= 2 && out.len() < MOST_STEPS {
+            if content >= 2 && out.len() < MAX_STEPS {
                 out.push(clause.to_owned());
             // A clause with a single content word ("in Paris") belongs to the step before it.
             } else if content >= 1
@@ -38,7 +38,7 @@ pub fn steps(text: &str) -> Vec<String> {
 
 /// Number of content words in a clause.
 fn content_words(clause: &str) -> usize {
-    words(clause, 64)
+    tokenize(clause, 64)
         .iter()
         .filter(|word| weight(word, &stem(word)) >= 1.0)
         .count()
@@ -144,7 +144,7 @@ mod tests {
         #[test]
         fn steps_are_bounded_and_never_empty(text in "\\PC{0,400}") {
             let all = steps(&text);
-            prop_assert!(all.len() <= MOST_STEPS);
+            prop_assert!(all.len() <= MAX_STEPS);
             prop_assert!(all.len() != 1);
             prop_assert!(all.iter().all(|step| !step.trim().is_empty()));
         }

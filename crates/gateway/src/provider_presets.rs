@@ -215,7 +215,7 @@ impl Gateway {
                     ));
                 }
                 let maker = ProviderPreset::named(models, &provider);
-                let own = maker.filter(|maker| maker.standing(Some(found)) == PresetStatus::Set);
+                let own = maker.filter(|maker| maker.status(Some(found)) == PresetStatus::Set);
                 // The channel has room for the only value ever sent.
                 let _ = key_sender.send(own.and_then(|maker| maker.key()));
                 Ok(vec![Edit {
@@ -323,7 +323,7 @@ fn additions(
         return Err(ToolError::new(ErrorCode::Conflict, message).hint("retry"));
     }
     let mut edits = Vec::new();
-    match maker.standing(models.providers.get(&maker.id)) {
+    match maker.status(models.providers.get(&maker.id)) {
         PresetStatus::Absent => edits.push(Edit {
             path,
             value: Some(entry(maker)),

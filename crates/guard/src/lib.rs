@@ -11,6 +11,7 @@
 //! - [`Live`] streams a running tool's output within bounds
 //! - [`LoginThrottle`] slows down clients that repeatedly fail to log in
 //! - [`PendingConnections`] bounds unauthenticated connections, [`TrustedProxies`] determines their client address
+//! - [`SseParser`] parses server-sent events of bounded size
 //! - [`read_private`] and [`create_private`] handle files that hold secrets
 //!
 //! # The sandbox
@@ -31,6 +32,7 @@ mod redact;
 mod rel_path;
 mod sandbox;
 mod self_test;
+mod sse;
 mod supervisor;
 mod throttle;
 
@@ -55,6 +57,7 @@ pub use sandbox::{
     PreparedSandbox, Probe, Sandbox, SandboxError, SandboxLimits, SandboxProblem, probe,
 };
 pub use self_test::{SelfTest, self_test};
+pub use sse::{SseEvent, SseParser, SseTooLong};
 pub use supervisor::{
     Captured, Exit, Finished, Program, RunningProgram, Stdin, SuperviseError, Supervisor,
     run_keeper,

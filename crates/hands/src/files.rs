@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_falls_between_characters_and_is_said() {
+    fn text_is_cut_between_characters_and_marked() {
         let fixture = fixture();
         fixture.put("a.txt", "äöü".as_bytes());
         for (limit, text, truncated) in [

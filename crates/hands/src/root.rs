@@ -13,10 +13,10 @@ pub enum LocateError {
     #[error(transparent)]
     Path(#[from] PathError),
     /// It is absolute and outside the folder.
-    #[error("'{asked}' is outside {}; give a path relative to it", .root.display())]
+    #[error("'{requested}' is outside {}; give a path relative to it", .root.display())]
     Outside {
         /// The path as given.
-        asked: String,
+        requested: String,
         /// The folder.
         root: PathBuf,
     },
@@ -56,17 +56,17 @@ impl Root {
 
     /// Resolves a path: relative to the folder, or absolute and below it. An absolute path is only another
     /// spelling: everything is opened beneath the handle either way.
-    pub fn locate(&self, asked: &str) -> Result<RelPath, LocateError> {
-        let path = Path::new(asked);
+    pub fn locate(&self, requested: &str) -> Result<RelPath, LocateError> {
+        let path = Path::new(requested);
         if !path.is_absolute() {
-            return Ok(RelPath::parse(asked)?);
+            return Ok(RelPath::parse(requested)?);
         }
         let climbs = path.components().any(|part| part == Component::ParentDir);
         let below = path.strip_prefix(&self.folder).ok().filter(|_| !climbs);
         let below = below
             .and_then(Path::to_str)
             .ok_or_else(|| LocateError::Outside {
-                asked: asked.to_owned(),
+                requested: requested.to_owned(),
                 root: self.folder.clone(),
             })?;
         Ok(RelPath::parse(below)?)
@@ -95,7 +95,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::open(&dir.path().join("work")).unwrap();
         let inside = |rest: &str| format!("{}{rest}", root.folder().display());
-        for (asked, expect) in [
+        for (requested, expect) in [
             ("a/b.txt".to_owned(), Some("a/b.txt")),
             (String::new(), Some("")),
             (".".to_owned(), Some("")),
@@ -108,8 +108,8 @@ mod tests {
             ("../x".to_owned(), None),
             ("/".to_owned(), None),
         ] {
-            let found = root.locate(&asked).ok();
-            assert_eq!(found.as_ref().map(RelPath::as_str), expect, "{asked}");
+            let found = root.locate(&requested).ok();
+            assert_eq!(found.as_ref().map(RelPath::as_str), expect, "{requested}");
         }
     }
 

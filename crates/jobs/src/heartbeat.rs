@@ -16,9 +16,9 @@ use manyhands_schedule::Schedule;
 use manyhands_store::{JobKind, JobRecord, MissedRuns, RunRecord, RunState, StoreError};
 use manyhands_wire::{CronRun, HeartbeatState};
 
-use super::desk::json;
 use super::job::{Job, blank, run_shown};
 use super::run::{RunOutcome, cut};
+use super::service::json;
 use super::{Inner, JobScheduler};
 
 /// The reply of an agent that has nothing to report.

@@ -13,18 +13,18 @@
 //! - **Time** is the gateway's clock alone. A clock set forward looks like time in which the
 //!   gateway was off; one set back by hours makes the jobs recalculate their next run.
 
-mod desk;
 mod heartbeat;
 mod job;
 mod plan;
 mod preview;
 mod run;
 mod scheduler;
+mod service;
 #[cfg(test)]
 mod tests;
 
-pub use desk::{JobRequester, RunMode};
 pub use job::JobInput;
+pub use service::{JobRequester, RunMode};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -6,7 +6,7 @@ use manyhands_schedule::{Schedule, ScheduleInput};
 use manyhands_wire::{CronPreviewParams, CronPreviewResult};
 
 use super::JobScheduler;
-use super::desk::first;
+use super::service::first;
 
 /// The default number of times.
 const COUNT: u32 = 5;

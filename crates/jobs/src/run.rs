@@ -108,6 +108,7 @@ impl Inner {
             summary: went.summary.clone(),
             at: self.clock.now(),
             once,
+            // A failed job stays, so that its owner can see why and run it again.
             remove: once && ok && job.record.delete_after_run,
         };
         self.records.finish(&end).await?;
@@ -153,6 +154,7 @@ impl Inner {
             lineage: Vec::new(),
             ..job.origin.clone()
         };
+        // An event is a message to the main conversation, with the rights of the creator today.
         if let Spec::Event(_) = job.spec()? {
             let caller = self.minds()?.caller(&origin)?;
             return Ok((session_key(&caller, agent, "main")?, origin));
@@ -221,6 +223,7 @@ impl Inner {
                     Some(seconds) => match self.within(run, seconds, asked).await {
                         Some(answer) => answer?,
                         None => {
+                            // Stopped, or the turn would go on and spend money after its run has failed.
                             self.minds()?.stop(&key);
                             let error = format!("timed out after timeoutSeconds ({seconds} s)");
                             return Ok(RunOutcome::failed(error));
@@ -244,6 +247,7 @@ impl Inner {
         seconds: u32,
         asked: impl Future<Output = T>,
     ) -> Option<T> {
+        // A restart must not give the task its whole time again.
         let spent = self.clock.now().since(run.claimed);
         let left = Duration::from_secs(seconds.into()).saturating_sub(spent);
         tokio::time::timeout(left, asked).await.ok()

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ModelId;
-use crate::reply::{Cost, Usage};
 use crate::request::BillingContext;
+use crate::usage::{Cost, Spent};
 
 /// Upper bound of a call's cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,15 +21,6 @@ pub struct Estimate {
     /// Maximum output tokens.
     pub output_tokens: u64,
     /// Maximum cost.
-    pub cost: Cost,
-}
-
-/// Actual usage of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spent {
-    /// Tokens used.
-    pub usage: Usage,
-    /// Money spent.
     pub cost: Cost,
 }
 
@@ -80,8 +71,8 @@ impl fmt::Display for Scope {
 pub enum OverBudget {
     /// It could cost more than the remaining budget.
     #[error(
-        "could cost {asked}, but only {left} of models.limits.per_{scope}.dollars ({cap}) is left",
-        asked = Cost::MicroDollars(*.asked), cap = Cost::MicroDollars(*.cap), left = Cost::MicroDollars(*.left)
+        "could cost {requested}, but only {left} of models.limits.per_{scope}.dollars ({cap}) is left",
+        requested = Cost::MicroDollars(*.requested), cap = Cost::MicroDollars(*.cap), left = Cost::MicroDollars(*.left)
     )]
     Money {
         /// The exceeded limit.
@@ -91,11 +82,11 @@ pub enum OverBudget {
         /// What remains of it.
         left: u64,
         /// The maximum cost of the call.
-        asked: u64,
+        requested: u64,
     },
     /// It could use more tokens than remain.
     #[error(
-        "could use {asked} tokens, but only {left} of models.limits.per_{scope}.tokens ({cap}) are left"
+        "could use {requested} tokens, but only {left} of models.limits.per_{scope}.tokens ({cap}) are left"
     )]
     Tokens {
         /// The exceeded limit.
@@ -105,7 +96,7 @@ pub enum OverBudget {
         /// What remains of it.
         left: u64,
         /// The maximum tokens of the call.
-        asked: u64,
+        requested: u64,
     },
     /// There is a limit in dollars, but the model's price is unknown.
     #[error(

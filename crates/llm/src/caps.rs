@@ -7,9 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use manyhands_core::{Clock, Timestamp};
 
-use crate::budget::{Budget, Estimate, OverBudget, Reservation, Scope, Spent};
-use crate::reply::Cost;
+use crate::budget::{Budget, Estimate, OverBudget, Reservation, Scope};
 use crate::settings::{ModelLimit, ModelLimits};
+use crate::usage::Cost;
+use crate::usage::Spent;
 
 /// Number of entries from which those untouched for a day are removed.
 const MANY: usize = 4_096;
@@ -83,7 +84,7 @@ struct Ledger(BTreeMap<LedgerKey, LedgerEntry>);
 #[derive(Debug, Clone, Copy, Default)]
 struct LedgerEntry {
     spent: Sum,
-    held: Sum,
+    reserved: Sum,
     touched: i64,
 }
 
@@ -160,8 +161,8 @@ impl MemoryBudget {
             (Scope::Agent, account.agent.as_deref()),
             (Scope::Day, Some("")),
         ];
-        let given = scopes.into_iter();
-        given
+        let stored = scopes.into_iter();
+        stored
             .filter_map(|(scope, key)| Some(full_key(scope, key?, now)))
             .collect()
     }
@@ -181,16 +182,16 @@ fn lock(books: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
     books.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether `asked` fits under `cap` on top of `used`.
-fn check(scope: Scope, cap: Cap, used: Sum, asked: Sum, cost: Cost) -> Result<(), OverBudget> {
+/// Whether `requested` fits under `cap` on top of `used`.
+fn check(scope: Scope, cap: Cap, used: Sum, requested: Sum, cost: Cost) -> Result<(), OverBudget> {
     if let Some(cap) = cap.tokens {
         let left = cap.saturating_sub(used.tokens);
-        if asked.tokens > left {
+        if requested.tokens > left {
             return Err(OverBudget::Tokens {
                 scope,
                 cap,
                 left,
-                asked: asked.tokens,
+                requested: requested.tokens,
             });
         }
     }
@@ -202,12 +203,12 @@ fn check(scope: Scope, cap: Cap, used: Sum, asked: Sum, cost: Cost) -> Result<()
         return Err(OverBudget::NoPrice { scope });
     }
     let left = cap.saturating_sub(used.micros);
-    if asked.micros > left {
+    if requested.micros > left {
         return Err(OverBudget::Money {
             scope,
             cap,
             left,
-            asked: asked.micros,
+            requested: requested.micros,
         });
     }
     Ok(())
@@ -219,7 +220,7 @@ impl Ledger {
             let old = |entry: &LedgerEntry| now.since(Timestamp(entry.touched)) > DAY;
             self.0
                 // An entry with a reservation must stay, or settling it would start from zero.
-                .retain(|_, entry| entry.held != Sum::default() || !old(entry));
+                .retain(|_, entry| entry.reserved != Sum::default() || !old(entry));
         }
     }
 }
@@ -228,7 +229,7 @@ impl Ledger {
 impl Budget for MemoryBudget {
     async fn reserve(&self, estimate: &Estimate) -> Result<Box<dyn Reservation>, OverBudget> {
         let now = self.clock.now();
-        let asked = Sum {
+        let requested = Sum {
             micros: estimate.cost.micro_dollars().unwrap_or(0),
             tokens: estimate.input_tokens.saturating_add(estimate.output_tokens),
         };
@@ -236,7 +237,7 @@ impl Budget for MemoryBudget {
             Scope::Call,
             self.caps.call,
             Sum::default(),
-            asked,
+            requested,
             estimate.cost,
         )?;
         let keys = self.keys(estimate, now);
@@ -245,30 +246,30 @@ impl Budget for MemoryBudget {
         // All scopes are checked before any is changed, under one lock: a refusal leaves no trace.
         for key in &keys {
             let entry = books.0.get(key).copied().unwrap_or_default();
-            let used = entry.spent.plus(entry.held);
-            check(key.0, self.caps.of(key.0), used, asked, estimate.cost)?;
+            let used = entry.spent.plus(entry.reserved);
+            check(key.0, self.caps.of(key.0), used, requested, estimate.cost)?;
         }
         for key in &keys {
             let entry = books.0.entry(key.clone()).or_default();
-            entry.held = entry.held.plus(asked);
+            entry.reserved = entry.reserved.plus(requested);
             entry.touched = now.0;
         }
-        Ok(Box::new(HeldReservation {
+        Ok(Box::new(MemoryReservation {
             books: Arc::clone(&self.books),
             keys,
-            asked,
+            requested,
         }))
     }
 }
 
 /// A reservation of one call.
-struct HeldReservation {
+struct MemoryReservation {
     books: Arc<Mutex<Ledger>>,
     keys: Vec<LedgerKey>,
-    asked: Sum,
+    requested: Sum,
 }
 
-impl HeldReservation {
+impl MemoryReservation {
     fn close(&mut self, spent: Sum) {
         let mut books = lock(&self.books);
         // Taking the keys makes a second close, by `Drop` after `settle`, a no-op.
@@ -276,14 +277,14 @@ impl HeldReservation {
             let entry = books.0.entry(key).or_default();
             // Both under the lock taken above: between release and booking, another call could
             // overspend.
-            entry.held = entry.held.minus(self.asked);
+            entry.reserved = entry.reserved.minus(self.requested);
             entry.spent = entry.spent.plus(spent);
         }
     }
 }
 
 #[async_trait]
-impl Reservation for HeldReservation {
+impl Reservation for MemoryReservation {
     async fn settle(mut self: Box<Self>, spent: Spent) {
         self.close(Sum {
             micros: spent.cost.micro_dollars().unwrap_or(0),
@@ -292,7 +293,7 @@ impl Reservation for HeldReservation {
     }
 }
 
-impl Drop for HeldReservation {
+impl Drop for MemoryReservation {
     fn drop(&mut self) {
         self.close(Sum::default());
     }

@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::error::Fault;
 use crate::message::{Arguments, Opaque, ReplyBlock, ToolCall};
 use crate::model::ModelId;
-use crate::reply::{Delta, StopReason, Usage};
+use crate::reply::{Delta, StopReason};
+use crate::usage::Usage;
 
 /// Receives the parts of a reply as they arrive.
 pub(crate) type On<'a> = &'a mut (dyn FnMut(Delta) + Send);
@@ -20,7 +21,7 @@ pub(crate) struct ReplyDraft {
     /// The provider marked the end of the reply.
     pub(crate) ended: bool,
     /// Some part of a reply was received.
-    pub(crate) begun: bool,
+    pub(crate) started: bool,
     pub(crate) notes: Vec<String>,
     calls: usize,
     bytes: u64,
@@ -63,7 +64,7 @@ impl ReplyDraft {
             usage: Usage::default(),
             stop: None,
             ended: false,
-            begun: false,
+            started: false,
             notes: Vec::new(),
             calls: 0,
             bytes: 0,
@@ -90,7 +91,7 @@ impl ReplyDraft {
     pub(crate) fn call(&mut self, key: u64, id: String, name: String, on: On<'_>) {
         let index = self.calls;
         self.calls += 1;
-        self.begun = true;
+        self.started = true;
         on(Delta::CallStart {
             index,
             id: id.clone(),
@@ -106,6 +107,7 @@ impl ReplyDraft {
 
     /// Appends to the arguments of call `key`.
     pub(crate) fn arguments(&mut self, key: u64, more: &str, on: On<'_>) -> Result<(), Fault> {
+        // Counted for the estimate of an incomplete reply, see `used_so_far`.
         self.bytes += more.len() as u64;
         let part = self.call_part(key);
         let part = part.ok_or_else(|| Fault::garbage("arguments of an unknown call"))?;
@@ -133,10 +135,10 @@ impl ReplyDraft {
     }
 
     fn call_part(&mut self, key: u64) -> Option<&mut DraftPart> {
-        let wanted =
+        let requested =
             |part: &&mut DraftPart| part.key == key && matches!(part.kind, PartKind::Call { .. });
         // From the end: some servers reuse an index for a later call.
-        self.parts.iter_mut().rev().find(wanted)
+        self.parts.iter_mut().rev().find(requested)
     }
 
     /// Attaches provider data to the last part `key`.
@@ -153,8 +155,9 @@ impl ReplyDraft {
     }
 
     fn add(&mut self, key: u64, kind: PartKind, more: &str) {
-        self.begun = true;
+        self.started = true;
         self.bytes += more.len() as u64;
+        // By kind too: some servers use one index for thoughts and text.
         let same = |part: &&mut DraftPart| part.key == key && part.kind == kind;
         match self.parts.iter_mut().rev().find(same) {
             Some(part) => part.text.push_str(more),
@@ -170,10 +173,11 @@ impl ReplyDraft {
     /// Usage of an incomplete reply: the provider's numbers, but at least what was received.
     pub(crate) fn used_so_far(&self, estimated_input: u64) -> Option<Usage> {
         // Nothing arrived at all, so nothing was charged.
-        if !self.begun && self.usage == Usage::default() {
+        if !self.started && self.usage == Usage::default() {
             return None;
         }
         let mut usage = self.usage;
+        // The request was processed, so its input is charged even if the numbers never came.
         if usage.total_input() == 0 {
             usage.input = estimated_input;
         }
@@ -186,7 +190,8 @@ impl ReplyDraft {
     pub(crate) fn finish(self) -> Result<Finished, Fault> {
         if !self.ended {
             let nothing = Fault::garbage("it contains no part of a reply");
-            return Err(if self.begun { Fault::cut() } else { nothing });
+            // A reply without any part is another error: the server may not speak this format at all.
+            return Err(if self.started { Fault::cut() } else { nothing });
         }
         let from = self.from;
         let content: Vec<ReplyBlock> = self

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ModelId;
-use crate::reply::Attempt;
+use crate::usage::Spent;
 
 /// The kind of failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,18 +138,41 @@ impl std::error::Error for ModelError {}
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.model, self.message)?;
-        let mut told = vec![&self.model];
+        let mut named = vec![&self.model];
         for attempt in &self.attempts {
             let Some(failure) = &attempt.failure else {
                 continue;
             };
-            if !told.contains(&&attempt.model) {
+            // Each model once: retries of the same model usually fail alike.
+            if !named.contains(&&attempt.model) {
                 write!(f, "; then {}: {}", attempt.model, failure.message)?;
-                told.push(&attempt.model);
+                named.push(&attempt.model);
             }
         }
         write!(f, "\n{}", self.kind.hint())
     }
+}
+
+/// One attempt to get a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The model.
+    pub model: ModelId,
+    /// Its duration.
+    pub took: Duration,
+    /// The failure; `None` for the successful attempt.
+    pub failure: Option<Failure>,
+    /// What it used anyway; `None` if it failed before it started.
+    pub spent: Option<Spent>,
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The kind of failure.
+    pub kind: ErrorKind,
+    /// The error message.
+    pub message: String,
 }
 
 /// An error not yet attributed to a model.

@@ -47,7 +47,9 @@ impl Weight {
         self.bytes += FRAME;
         match message {
             Message::User { content } => self.blocks(content),
-            Message::Assistant { content } => content.iter().for_each(|block| self.said(block)),
+            Message::Assistant { content } => {
+                content.iter().for_each(|block| self.reply_block(block))
+            }
             Message::Tool { results } => {
                 for result in results {
                     self.bytes += FRAME + result.id.len();
@@ -66,12 +68,12 @@ impl Weight {
         }
     }
 
-    fn said(&mut self, block: &ReplyBlock) {
+    fn reply_block(&mut self, block: &ReplyBlock) {
         self.bytes += match block {
             ReplyBlock::Text { text, .. } => text.len(),
             ReplyBlock::Thinking { text, opaque } => {
-                let hidden = opaque.as_ref().map_or(0, |o| o.data.to_string().len());
-                text.len() + hidden
+                let opaque_length = opaque.as_ref().map_or(0, |o| o.data.to_string().len());
+                text.len() + opaque_length
             }
             ReplyBlock::Call(call) => {
                 let arguments = match &call.arguments {

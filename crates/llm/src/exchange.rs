@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use manyhands_core::{Clock, Secret};
-use manyhands_guard::{EgressError, FetchLimits, Method, Response};
+use manyhands_guard::{EgressError, FetchLimits, Method, Response, SseParser};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::provider::{HttpEndpoint, Secrets};
-use crate::sse::Parser;
 use crate::status;
 use crate::wire::{Decoder, Prepared};
 
@@ -21,9 +20,12 @@ const MAX_REPLY: u64 = 64 * 1024 * 1024;
 /// Maximum size of other responses, such as lists and errors.
 const MAX_OTHER: u64 = 8 * 1024 * 1024;
 
+/// Maximum event size: the largest event is a complete tool call.
+pub(crate) const MAX_EVENT: usize = 16 * 1024 * 1024;
+
 /// Timeouts of an exchange.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct ExchangeTimeouts {
     /// Until the first byte.
     pub(crate) first: Duration,
     /// Between bytes.
@@ -37,108 +39,111 @@ pub(crate) struct ExchangeContext<'a> {
     pub(crate) secrets: &'a dyn Secrets,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) cancel: &'a CancellationToken,
-    pub(crate) patience: Patience,
+    pub(crate) timeouts: ExchangeTimeouts,
 }
 
 /// Sends `prepared` and fills `draft` from the response.
 pub(crate) async fn stream(
-    line: &HttpEndpoint,
+    endpoint: &HttpEndpoint,
     prepared: Prepared,
     decoder: &mut dyn Decoder,
     draft: &mut ReplyDraft,
     on: On<'_>,
-    around: &ExchangeContext<'_>,
+    context: &ExchangeContext<'_>,
 ) -> Result<(), Fault> {
-    let (headers, used) = within(around, line.headers(around.secrets)).await??;
+    // Read for each request: the owner may have replaced the key meanwhile.
+    let (headers, used) = within(context, endpoint.headers(context.secrets)).await??;
     // A reply may take minutes: release the JSON tree as soon as it is serialized.
     let Prepared { path, body, .. } = prepared;
     let text = Bytes::from(body.to_string());
     drop(body);
     let work = async {
         // One deadline for both attempts: a resend must not double the time until the first byte.
-        let by = Instant::now() + around.patience.first;
+        let deadline = Instant::now() + context.timeouts.first;
         let body = text;
         let send = || {
-            let limits = limits(around, MAX_REPLY);
+            let limits = limits(context, MAX_REPLY);
             let (headers, body) = (headers.clone(), Some(body.clone()));
-            let sent = line
+            let sent = endpoint
                 .client
                 .fetch(Method::POST, &path, headers, body, limits);
-            timeout_at(by, sent)
+            timeout_at(deadline, sent)
         };
-        let silent = |_| silence(around.patience.first);
-        let mut answer = send().await.map_err(silent)?;
+        let late = |_| timed_out(context.timeouts.first);
+        let mut answer = send().await.map_err(late)?;
         // A pooled connection may be closed just as it is reused. That says nothing about the server, so
         // the request is sent once more. No byte of a reply has been seen, so nothing is repeated.
-        if answer.as_ref().is_err_and(was_closed) {
-            answer = send().await.map_err(silent)?;
+        if answer.as_ref().is_err_and(is_stale_connection) {
+            answer = send().await.map_err(late)?;
         }
-        let answer = answer.map_err(|error| of_egress(&error))?;
+        let answer = answer.map_err(|error| egress_fault(&error))?;
         drop(body);
-        let answer = good(answer, by, around).await?;
-        read(answer, by, decoder, draft, on, around).await
+        let answer = expect_stream(answer, deadline, context).await?;
+        read(answer, deadline, decoder, draft, on, context).await
     };
-    let done = within(around, work).await?;
-    done.map_err(|fault| hidden(fault, &used))
+    let done = within(context, work).await?;
+    done.map_err(|fault| redacted(fault, &used))
 }
 
 /// Fetches `path` as JSON.
 pub(crate) async fn get(
-    line: &HttpEndpoint,
+    endpoint: &HttpEndpoint,
     path: &str,
-    around: &ExchangeContext<'_>,
+    context: &ExchangeContext<'_>,
 ) -> Result<Value, Fault> {
-    let (headers, used) = within(around, line.headers(around.secrets)).await??;
+    let (headers, used) = within(context, endpoint.headers(context.secrets)).await??;
     let work = async {
-        let sent = line
-            .client
-            .fetch(Method::GET, path, headers, None, limits(around, MAX_OTHER));
-        let by = Instant::now() + around.patience.first;
-        let answer = timeout_at(by, sent)
+        let sent =
+            endpoint
+                .client
+                .fetch(Method::GET, path, headers, None, limits(context, MAX_OTHER));
+        let deadline = Instant::now() + context.timeouts.first;
+        let answer = timeout_at(deadline, sent)
             .await
-            .map_err(|_| silence(around.patience.first))?;
-        let answer = answer.map_err(|error| of_egress(&error))?;
+            .map_err(|_| timed_out(context.timeouts.first))?;
+        let answer = answer.map_err(|error| egress_fault(&error))?;
         let (status, headers) = (answer.status, answer.headers.clone());
-        let body = whole(answer, by).await?;
+        let body = read_body(answer, deadline).await?;
         if !status.is_success() {
             return Err(status::of_answer(
                 status,
                 &headers,
                 &body,
-                around.clock.now(),
+                context.clock.now(),
             ));
         }
         serde_json::from_slice(&body).map_err(Fault::garbage)
     };
-    let done = within(around, work).await?;
-    done.map_err(|fault| hidden(fault, &used))
+    let done = within(context, work).await?;
+    done.map_err(|fault| redacted(fault, &used))
 }
 
 /// The result of `work`, unless the caller cancels first.
 async fn within<T>(
-    around: &ExchangeContext<'_>,
+    context: &ExchangeContext<'_>,
     work: impl Future<Output = T>,
 ) -> Result<T, Fault> {
     tokio::select! {
+        // Biased: a cancelled request must not return a result that the caller no longer expects.
         biased;
-        () = around.cancel.cancelled() => Err(Fault::cancelled()),
+        () = context.cancel.cancelled() => Err(Fault::cancelled()),
         done = work => Ok(done),
     }
 }
 
-fn limits(around: &ExchangeContext<'_>, max_bytes: u64) -> FetchLimits {
+fn limits(context: &ExchangeContext<'_>, max_bytes: u64) -> FetchLimits {
     FetchLimits {
-        total_timeout: Some(around.patience.total),
+        total_timeout: Some(context.timeouts.total),
         max_bytes: Some(max_bytes),
         max_redirects: None,
     }
 }
 
 /// The response, if it can be a streamed reply.
-async fn good(
+async fn expect_stream(
     answer: Response,
-    by: Instant,
-    around: &ExchangeContext<'_>,
+    deadline: Instant,
+    context: &ExchangeContext<'_>,
 ) -> Result<Response, Fault> {
     let (status, headers) = (answer.status, answer.headers.clone());
     let kind = headers.get("content-type");
@@ -149,13 +154,13 @@ async fn good(
         return Ok(answer);
     }
     // An error response that is itself cut off still has its status.
-    let body = whole(answer, by).await.unwrap_or_default();
+    let body = read_body(answer, deadline).await.unwrap_or_default();
     if !status.is_success() {
         return Err(status::of_answer(
             status,
             &headers,
             &body,
-            around.clock.now(),
+            context.clock.now(),
         ));
     }
     let value: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -166,16 +171,16 @@ async fn good(
 }
 
 /// The body of a response that is not a reply.
-async fn whole(mut answer: Response, by: Instant) -> Result<Vec<u8>, Fault> {
+async fn read_body(mut answer: Response, deadline: Instant) -> Result<Vec<u8>, Fault> {
     let mut body = Vec::new();
     loop {
-        let next = timeout_at(by, answer.body.chunk()).await;
-        match next.map_err(|_| silence(Duration::ZERO))? {
+        let next = timeout_at(deadline, answer.body.chunk()).await;
+        match next.map_err(|_| timed_out(Duration::ZERO))? {
             Ok(Some(chunk)) if body.len() as u64 + chunk.len() as u64 <= MAX_OTHER => {
                 body.extend_from_slice(&chunk);
             }
             Ok(_) => return Ok(body),
-            Err(error) => return Err(of_egress(&error)),
+            Err(error) => return Err(egress_fault(&error)),
         }
     }
 }
@@ -187,28 +192,28 @@ async fn read(
     decoder: &mut dyn Decoder,
     draft: &mut ReplyDraft,
     on: On<'_>,
-    around: &ExchangeContext<'_>,
+    context: &ExchangeContext<'_>,
 ) -> Result<(), Fault> {
-    let mut parser = Parser::default();
-    let mut by = first;
-    let mut limit = around.patience.first;
+    let mut parser = SseParser::new(MAX_EVENT);
+    let mut deadline = first;
+    let mut limit = context.timeouts.first;
     loop {
-        let end = match timeout_at(by, answer.body.chunk()).await {
+        let end = match timeout_at(deadline, answer.body.chunk()).await {
             Ok(Ok(Some(chunk))) => {
                 // The reply may be complete before the server closes the stream; waiting for the
                 // close would delay every reply.
-                parser.push(&chunk, &mut |event| decoder.event(&event, draft, on))?;
+                decode(&mut parser, &chunk, decoder, draft, on)?;
                 if draft.ended {
                     return Ok(());
                 }
                 // The first byte may take long (queueing, prompt processing); after it, silence is suspicious.
-                limit = around.patience.between;
-                by = Instant::now() + limit;
+                limit = context.timeouts.between;
+                deadline = Instant::now() + limit;
                 continue;
             }
             Ok(Ok(None)) => None,
-            Ok(Err(error)) => Some(of_broken(&error)),
-            Err(_) => Some(silence(limit)),
+            Ok(Err(error)) => Some(stream_fault(&error)),
+            Err(_) => Some(timed_out(limit)),
         };
         // Some formats have no end marker: what arrived may be complete.
         decoder.end(draft);
@@ -219,7 +224,25 @@ async fn read(
     }
 }
 
-fn silence(limit: Duration) -> Fault {
+/// Passes the events that `chunk` completes to `decoder`.
+pub(crate) fn decode(
+    parser: &mut SseParser,
+    chunk: &[u8],
+    decoder: &mut dyn Decoder,
+    draft: &mut ReplyDraft,
+    on: On<'_>,
+) -> Result<(), Fault> {
+    let events = parser
+        .push(chunk)
+        .map_err(|_| Fault::garbage("one event is larger than 16 MiB"))?;
+    for event in events {
+        // Lossy: one broken character in a text must not cost the whole reply.
+        decoder.event(&String::from_utf8_lossy(&event.data), draft, on)?;
+    }
+    Ok(())
+}
+
+fn timed_out(limit: Duration) -> Fault {
     let seconds = limit.as_secs_f32();
     Fault::new(
         ErrorKind::Silent,
@@ -227,7 +250,7 @@ fn silence(limit: Duration) -> Fault {
     )
 }
 
-fn of_egress(error: &EgressError) -> Fault {
+fn egress_fault(error: &EgressError) -> Fault {
     let text = error.to_string();
     let message = text.lines().next().unwrap_or_default();
     let kind = match error {
@@ -241,7 +264,7 @@ fn of_egress(error: &EgressError) -> Fault {
 }
 
 /// Whether the server closed the connection instead of responding.
-fn was_closed(error: &EgressError) -> bool {
+fn is_stale_connection(error: &EgressError) -> bool {
     let EgressError::Http(reason) = error else {
         return false;
     };
@@ -252,15 +275,15 @@ fn was_closed(error: &EgressError) -> bool {
 }
 
 /// An error while a reply arrives.
-fn of_broken(error: &EgressError) -> Fault {
+fn stream_fault(error: &EgressError) -> Fault {
     match error {
         EgressError::Connect { .. } | EgressError::Http(_) => Fault::cut(),
-        error => of_egress(error),
+        error => egress_fault(error),
     }
 }
 
 /// `fault` without secrets that the provider may have echoed.
-fn hidden(mut fault: Fault, used: &[Secret]) -> Fault {
+fn redacted(mut fault: Fault, used: &[Secret]) -> Fault {
     for secret in used.iter().filter(|secret| !secret.expose().is_empty()) {
         // Some providers quote the key in their error message.
         fault.message = fault.message.replace(secret.expose().trim(), "***");

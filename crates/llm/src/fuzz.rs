@@ -1,11 +1,12 @@
 //! Entry points for `make fuzz` and the replay of its corpora; not a public API.
 
 use manyhands_core::Ids;
+use manyhands_guard::SseParser;
 
 use crate::draft::ReplyDraft;
+use crate::exchange::{MAX_EVENT, decode};
 use crate::model::ModelId;
 use crate::settings::ProviderKind;
-use crate::sse::Parser;
 use crate::wire;
 
 /// The formats whose replies are parsed.
@@ -16,16 +17,14 @@ pub const KINDS: [ProviderKind; 4] = [
     ProviderKind::Gemini,
 ];
 
-/// Parses a streamed reply in chunks of `piece` bytes; returns the result as text.
-pub fn reply(kind: ProviderKind, bytes: &[u8], piece: usize, ids: &Ids) -> Option<String> {
+/// Parses a streamed reply in chunks of `size` bytes; returns the result as text.
+pub fn reply(kind: ProviderKind, bytes: &[u8], size: usize, ids: &Ids) -> Option<String> {
     let mut decoder = wire::of(kind)?.decoder(ids);
     let model: ModelId = "fuzz/model".parse().ok()?;
     let mut draft = ReplyDraft::new(model);
-    let mut parser = Parser::default();
-    for bytes in bytes.chunks(piece.max(1)) {
-        let read = parser.push(bytes, &mut |event| {
-            decoder.event(&event, &mut draft, &mut |_| {})
-        });
+    let mut parser = SseParser::new(MAX_EVENT);
+    for bytes in bytes.chunks(size.max(1)) {
+        let read = decode(&mut parser, bytes, &mut *decoder, &mut draft, &mut |_| {});
         if let Err(fault) = read {
             return Some(format!("{fault:?}"));
         }

@@ -16,7 +16,7 @@ pub(crate) fn tidy(messages: &[Message]) -> Vec<Message> {
     let mut messages = messages.iter().peekable();
     while let Some(message) = messages.next() {
         match message {
-            Message::User { content } => add_user(&mut tidied, shown(content)),
+            Message::User { content } => add_user(&mut tidied, sent_blocks(content)),
             Message::Assistant { content } => {
                 // Results belong to the message right before them; providers reject any other
                 // order.
@@ -27,7 +27,7 @@ pub(crate) fn tidy(messages: &[Message]) -> Vec<Message> {
                     }
                     _ => &[],
                 };
-                add_said(&mut tidied, &mut known, content, results);
+                add_reply(&mut tidied, &mut known, content, results);
             }
             // Results whose calls were cut from the history become plain text: providers reject them.
             Message::Tool { results } => {
@@ -36,16 +36,18 @@ pub(crate) fn tidy(messages: &[Message]) -> Vec<Message> {
             }
         }
     }
+    // A conversation must begin with the user; compaction may have cut that message.
     if matches!(tidied.first(), Some(Message::Assistant { .. })) {
         tidied.insert(0, Message::user(GO_ON));
     }
+    // Some providers continue a final assistant message instead of answering it.
     if matches!(tidied.last(), None | Some(Message::Assistant { .. })) {
         tidied.push(Message::user(GO_ON));
     }
     tidied
 }
 
-fn shown(content: &[Block]) -> Vec<Block> {
+fn sent_blocks(content: &[Block]) -> Vec<Block> {
     let full = |block: &&Block| !matches!(block, Block::Text { text } if text.trim().is_empty());
     content.iter().filter(full).cloned().collect()
 }
@@ -55,12 +57,13 @@ fn add_user(tidied: &mut Vec<Message>, mut more: Vec<Block>) {
         return;
     }
     match tidied.last_mut() {
+        // Providers require that roles alternate.
         Some(Message::User { content }) => content.append(&mut more),
         _ => tidied.push(Message::User { content: more }),
     }
 }
 
-fn add_said(
+fn add_reply(
     tidied: &mut Vec<Message>,
     known: &mut BTreeSet<String>,
     content: &[ReplyBlock],
@@ -70,22 +73,24 @@ fn add_said(
         ReplyBlock::Text { text, opaque } => opaque.is_some() || !text.trim().is_empty(),
         ReplyBlock::Thinking { .. } | ReplyBlock::Call(_) => true,
     };
-    let mut said: Vec<ReplyBlock> = content.iter().filter(full).cloned().collect();
+    let mut reply_blocks: Vec<ReplyBlock> = content.iter().filter(full).cloned().collect();
     // A message of thoughts alone is rejected by providers, so it is dropped.
-    let speaks = said
+    let has_text = reply_blocks
         .iter()
         .any(|block| !matches!(block, ReplyBlock::Thinking { .. }));
     let mut left: Vec<&ToolResult> = results.iter().collect();
     let mut paired = Vec::new();
-    for block in &mut said {
+    for block in &mut reply_blocks {
         if let ReplyBlock::Call(call) = block {
             paired.push(pair(call, &mut left, known));
         }
     }
-    if speaks {
+    if has_text {
         match tidied.last_mut() {
-            Some(Message::Assistant { content }) => content.append(&mut said),
-            _ => tidied.push(Message::Assistant { content: said }),
+            Some(Message::Assistant { content }) => content.append(&mut reply_blocks),
+            _ => tidied.push(Message::Assistant {
+                content: reply_blocks,
+            }),
         }
     }
     if !paired.is_empty() {
@@ -132,7 +137,7 @@ fn as_text(result: &ToolResult) -> Vec<Block> {
         "(result of an earlier call of {})",
         result.name
     ))];
-    blocks.extend(shown(&result.content));
+    blocks.extend(sent_blocks(&result.content));
     blocks
 }
 
@@ -179,19 +184,22 @@ mod tests {
 
     #[test]
     fn every_history_becomes_one_that_can_be_sent() {
-        let said = |content| Message::Assistant { content };
+        let reply_blocks = |content| Message::Assistant { content };
         let tool = |results| Message::Tool { results };
         let user = || Message::user("hi");
         check(&[], "u");
         check(&[user()], "u");
         check(&[user(), user()], "u");
         check(&[Message::assistant("a")], "u a u");
-        check(&[user(), Message::user(" "), said(vec![])], "u");
-        check(&[user(), said(vec![call("1"), call("2")])], "u a t(1,2)");
+        check(&[user(), Message::user(" "), reply_blocks(vec![])], "u");
+        check(
+            &[user(), reply_blocks(vec![call("1"), call("2")])],
+            "u a t(1,2)",
+        );
         check(
             &[
                 user(),
-                said(vec![call("1"), call("2")]),
+                reply_blocks(vec![call("1"), call("2")]),
                 tool(vec![result("2")]),
             ],
             "u a t(1,2)",
@@ -200,7 +208,7 @@ mod tests {
         check(
             &[
                 user(),
-                said(vec![call("1")]),
+                reply_blocks(vec![call("1")]),
                 tool(vec![result("1"), result("9")]),
                 user(),
             ],
@@ -209,7 +217,7 @@ mod tests {
         check(
             &[
                 user(),
-                said(vec![call("1")]),
+                reply_blocks(vec![call("1")]),
                 user(),
                 tool(vec![result("1")]),
             ],
@@ -218,25 +226,25 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_come_again_are_told_apart() {
-        let said = |content| Message::Assistant { content };
+    fn repeated_call_ids_become_unique() {
+        let reply_blocks = |content| Message::Assistant { content };
         let tool = |results| Message::Tool { results };
         let twice = [
             Message::user("hi"),
-            said(vec![call("c"), call("c")]),
+            reply_blocks(vec![call("c"), call("c")]),
             tool(vec![result("c"), result("c")]),
-            said(vec![call("c")]),
+            reply_blocks(vec![call("c")]),
             tool(vec![result("c")]),
         ];
         check(&twice, "u a t(c,c_2) a t(c_3)");
     }
 
     #[test]
-    fn a_call_without_result_is_told_as_interrupted() {
-        let said = Message::Assistant {
+    fn a_call_without_result_is_marked_interrupted() {
+        let reply_blocks = Message::Assistant {
             content: vec![call("1")],
         };
-        let tidied = tidy(&[Message::user("hi"), said]);
+        let tidied = tidy(&[Message::user("hi"), reply_blocks]);
         let Some(Message::Tool { results }) = tidied.last() else {
             panic!("{tidied:?}");
         };

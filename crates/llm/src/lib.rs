@@ -5,48 +5,49 @@
 //! Nothing here knows sessions, agents or tools: a caller passes a [`ModelRequest`] and gets a
 //! [`Reply`]. Requests go through guard's client, pinned to the origin that the owner configured.
 
+mod base_url;
 mod budget;
 mod caps;
 mod draft;
 mod error;
 mod estimate;
 mod exchange;
+mod failover;
 #[doc(hidden)]
 pub mod fuzz;
 mod history;
 mod list_prices;
-
+mod listing;
 mod message;
 mod model;
 mod models;
-mod offered;
 mod presets;
 mod price;
 mod provider;
 mod reply;
 mod request;
-mod run;
 mod scripted;
-mod sse;
 mod status;
+mod usage;
 mod wire;
 
 pub use manyhands_config::models as settings;
 
-pub use budget::{Budget, Estimate, NoBudget, OverBudget, Reservation, Scope, Spent};
+pub use budget::{Budget, Estimate, NoBudget, OverBudget, Reservation, Scope};
 pub use caps::{Cap, Caps, MemoryBudget};
-pub use error::{ErrorKind, ModelError};
+pub use error::{Attempt, ErrorKind, Failure, ModelError};
 pub use estimate::{conversation_tokens, input_tokens};
 pub use list_prices::AS_OF;
+pub use listing::{Checked, ProviderModels};
 pub use message::{Arguments, Block, Message, Opaque, ReplyBlock, ToolCall, ToolResult};
-pub use model::{InvalidModel, ModelId};
+pub use model::{InvalidModel, ModelId, OfferedModel};
 pub use models::{Models, Outside};
-pub use offered::{Checked, Offered, ProviderModels};
 pub use presets::{PresetStatus, ProviderPreset};
 pub use price::Prices;
 pub use provider::Secrets;
-pub use reply::{Attempt, Cost, Delta, Failure, Reply, StopReason, Usage};
+pub use reply::{Delta, Reply, StopReason};
 pub use request::{
     BillingContext, ModelRequest, OutputSchema, Sampling, SystemPart, Thinking, ToolChoice,
     ToolDef, UnknownThinking,
 };
+pub use usage::{Cost, Spent, Usage};

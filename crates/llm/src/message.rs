@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_that_are_not_an_object_say_what_to_do() {
+    fn arguments_that_are_not_an_object_are_explained() {
         assert_eq!(Arguments::parse(" "), Arguments::Named(Map::new()));
         assert_eq!(Arguments::parse("null"), Arguments::Named(Map::new()));
         let Arguments::Named(named) = Arguments::parse(r#"{"a": 1}"#) else {
@@ -201,10 +201,14 @@ mod tests {
         };
         assert_eq!(named["a"], 1);
         for raw in ["{\"a\": ", "[1]", "\"a\"", "a=1"] {
-            let Arguments::Broken { raw: kept, problem } = Arguments::parse(raw) else {
+            let Arguments::Broken {
+                raw: raw_text,
+                problem,
+            } = Arguments::parse(raw)
+            else {
                 panic!("{raw} is no object");
             };
-            assert_eq!(kept, raw);
+            assert_eq!(raw_text, raw);
             assert!(problem.contains("JSON"), "{problem}");
         }
     }
@@ -213,7 +217,7 @@ mod tests {
     fn a_conversation_survives_being_written_down() {
         let from: ModelId = "a/b".parse().unwrap();
         let data = json!({ "signature": "s" });
-        let said = vec![
+        let blocks = vec![
             ReplyBlock::Thinking {
                 text: "hm".into(),
                 opaque: Some(Opaque { from, data }),
@@ -225,8 +229,11 @@ mod tests {
                 opaque: None,
             }),
         ];
-        let whole = vec![Message::user("hi"), Message::Assistant { content: said }];
-        let text = serde_json::to_string(&whole).unwrap();
-        assert_eq!(serde_json::from_str::<Vec<Message>>(&text).unwrap(), whole);
+        let conversation = vec![Message::user("hi"), Message::Assistant { content: blocks }];
+        let text = serde_json::to_string(&conversation).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Vec<Message>>(&text).unwrap(),
+            conversation
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Model names.
+//! Models: their names, and what servers say about those they offer.
 
 use std::fmt;
 use std::str::FromStr;
@@ -58,6 +58,17 @@ impl From<ModelId> for String {
     fn from(id: ModelId) -> Self {
         id.to_string()
     }
+}
+
+/// A model offered by a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedModel {
+    /// Its name at the server.
+    pub model: String,
+    /// Its display name.
+    pub title: Option<String>,
+    /// Its context window in tokens.
+    pub context_tokens: Option<u64>,
 }
 
 #[cfg(test)]

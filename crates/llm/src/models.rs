@@ -1,21 +1,15 @@
-//! All configured models, with retries and failover.
+//! All configured models.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use manyhands_core::{Clock, Ids};
-use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
-use crate::draft::On;
-use crate::error::{ErrorKind, Fault, ModelError};
 use crate::model::ModelId;
 use crate::presets::ProviderPreset;
 use crate::price::Prices;
 use crate::provider::{Backend, Provider, Secrets};
-use crate::reply::{Delta, Reply};
-use crate::request::ModelRequest;
-use crate::run::FailoverRun;
 use crate::settings::{ModelSettings, RetrySettings};
 
 /// Services that models need.
@@ -35,7 +29,7 @@ pub struct Outside {
 pub struct Models {
     providers: BTreeMap<String, Provider>,
     default: Option<ModelId>,
-    fallbacks: Vec<ModelId>,
+    pub(crate) fallbacks: Vec<ModelId>,
     problems: Vec<String>,
     pub(crate) max_output: u32,
     pub(crate) retry: RetrySettings,
@@ -55,7 +49,7 @@ impl Models {
         let (prices, mut problems) = Prices::new(&settings.prices);
         problems.extend(ProviderPreset::problems(settings));
         for provider in providers.values() {
-            if let Backend::Broken(why) = &provider.way {
+            if let Backend::Broken(why) = &provider.backend {
                 problems.push(why.clone());
             }
         }
@@ -105,86 +99,5 @@ impl Models {
 
     pub(crate) fn provider(&self, model: &ModelId) -> Option<&Provider> {
         self.providers.get(&model.provider)
-    }
-
-    /// Requests a reply, passes its parts to `on` as they arrive, and returns it when complete.
-    pub async fn reply(
-        &self,
-        request: &ModelRequest,
-        on: &mut (dyn FnMut(Delta) + Send),
-        cancel: &CancellationToken,
-    ) -> Result<Reply, ModelError> {
-        self.reply_with(request, on, cancel, self.retry.retries)
-            .await
-    }
-
-    /// One attempt with one model.
-    pub(crate) async fn once(
-        &self,
-        request: &ModelRequest,
-        cancel: &CancellationToken,
-    ) -> Result<Reply, ModelError> {
-        self.reply_with(request, &mut |_| {}, cancel, 0).await
-    }
-
-    async fn reply_with(
-        &self,
-        request: &ModelRequest,
-        on: On<'_>,
-        cancel: &CancellationToken,
-        retries: u32,
-    ) -> Result<Reply, ModelError> {
-        // The first model's error is reported even if later ones fail differently: it is the one
-        // the user chose.
-        let candidates = self.candidates(request)?;
-        let mut run = FailoverRun::new(self, request, on, cancel, retries);
-        let mut first: Option<ModelError> = None;
-        for (at, model) in candidates.iter().enumerate() {
-            let stands_by = at + 1 < candidates.len();
-            let fault = match run.model(model, stands_by).await {
-                Ok(reply) => return Ok(reply),
-                Err(fault) => fault,
-            };
-            // The first model's overflow is final (its window is what the owner chose), but a smaller fallback
-            // that overflows must not hide the models after it.
-            let later = at > 0 && fault.kind == ErrorKind::ContextOverflow;
-            let goes_on = fault.kind.fails_over() || later;
-            let final_word = !goes_on && first.is_some();
-            let error = ModelError::new(model, fault);
-            tracing::warn!(event = "model_failed", model = %model, kind = ?error.kind, error = error.message, failover = stands_by && goes_on, "model request failed");
-            if final_word {
-                first = Some(error);
-                break;
-            }
-            first.get_or_insert(error);
-            if !goes_on {
-                break;
-            }
-        }
-        let mut error = first.expect("at least one candidate failed");
-        error.attempts = run.attempts;
-        Err(error)
-    }
-
-    /// The models to try, in order.
-    fn candidates(&self, request: &ModelRequest) -> Result<Vec<ModelId>, ModelError> {
-        let Some(model) = request.model.as_ref().or(self.default.as_ref()) else {
-            let nobody = ModelId {
-                provider: "models".to_owned(),
-                model: "default".to_owned(),
-            };
-            let fault = Fault::new(ErrorKind::NotConfigured, "no model is configured");
-            return Err(ModelError::new(&nobody, fault));
-        };
-        let mut candidates = vec![model.clone()];
-        let fallbacks = request.fallbacks.as_ref().unwrap_or(&self.fallbacks);
-        for fallback in fallbacks {
-            // The chosen model may also be a fallback; trying it twice in a row would only double
-            // the wait.
-            if !candidates.contains(fallback) {
-                candidates.push(fallback.clone());
-            }
-        }
-        Ok(candidates)
     }
 }

@@ -54,7 +54,7 @@ struct BuiltInPreset {
     model: Option<&'static str>,
 }
 
-const fn far(
+const fn hosted(
     id: &'static str,
     title: &'static str,
     kind: ProviderKind,
@@ -72,7 +72,7 @@ const fn far(
 }
 
 /// A server on this machine, at its default port.
-const fn here(
+const fn local(
     id: &'static str,
     title: &'static str,
     base_url: &'static str,
@@ -90,81 +90,81 @@ const fn here(
 
 /// The built-in presets, in display order.
 const KNOWN: &[BuiltInPreset] = &[
-    far(
+    hosted(
         "anthropic",
         "Anthropic",
         ProviderKind::Anthropic,
         None,
         Some("claude-sonnet-5-5"),
     ),
-    far(
+    hosted(
         "openai",
         "OpenAI",
         ProviderKind::OpenaiResponses,
         None,
         Some("gpt-5.5"),
     ),
-    far(
+    hosted(
         "gemini",
         "Google Gemini",
         ProviderKind::Gemini,
         None,
         Some("gemini-3.1-pro"),
     ),
-    far(
+    hosted(
         "openrouter",
         "OpenRouter",
         ProviderKind::Openai,
         Some("https://openrouter.ai/api/v1"),
         Some("anthropic/claude-sonnet-5.5"),
     ),
-    far(
+    hosted(
         "mistral",
         "Mistral",
         ProviderKind::Openai,
         Some("https://api.mistral.ai/v1"),
         Some("mistral-large-latest"),
     ),
-    far(
+    hosted(
         "deepseek",
         "DeepSeek",
         ProviderKind::Openai,
         Some("https://api.deepseek.com/v1"),
         None,
     ),
-    far(
+    hosted(
         "groq",
         "Groq",
         ProviderKind::Openai,
         Some("https://api.groq.com/openai/v1"),
         None,
     ),
-    far(
+    hosted(
         "xai",
         "xAI",
         ProviderKind::Openai,
         Some("https://api.x.ai/v1"),
         None,
     ),
-    here(
+    local(
         "ollama",
         "Ollama, on this machine",
         "http://127.0.0.1:11434/v1",
         Some("qwen3:8b"),
     ),
-    here(
+    local(
         "llamacpp",
         "llama.cpp, on this machine",
         "http://127.0.0.1:8080/v1",
         None,
     ),
-    here(
+    local(
         "vllm",
         "vLLM, on this machine",
         "http://127.0.0.1:8000/v1",
         None,
     ),
-    here(
+    local(
         "lmstudio",
         "LM Studio, on this machine",
         "http://127.0.0.1:1234/v1",
@@ -189,11 +189,12 @@ impl ProviderPreset {
     /// All presets: the built-in ones and the owner's, which override a built-in one of the same name.
     /// Problems of the owner's presets are among [`crate::Models::problems`].
     pub fn all(settings: &ModelSettings) -> Vec<Self> {
+        // The settings key keeps its name: files of existing installations use it.
         let own = settings.makers.keys();
         let mut own: Vec<Self> = own.filter_map(|id| Self::own(settings, id).ok()).collect();
         let mut all: Vec<Self> = Vec::with_capacity(KNOWN.len() + own.len());
         for known in KNOWN {
-            let at = own.iter().position(|maker| maker.id == known.id);
+            let at = own.iter().position(|preset| preset.id == known.id);
             all.push(at.map_or_else(|| known.into(), |at| own.remove(at)));
         }
         all.extend(own);
@@ -202,7 +203,9 @@ impl ProviderPreset {
 
     /// The preset named `id`.
     pub fn named(settings: &ModelSettings, id: &str) -> Option<Self> {
-        Self::all(settings).into_iter().find(|maker| maker.id == id)
+        Self::all(settings)
+            .into_iter()
+            .find(|preset| preset.id == id)
     }
 
     /// Problems of the owner's presets.
@@ -218,17 +221,17 @@ impl ProviderPreset {
         if !(1..=MAX_NAME).contains(&id.len()) || !id.bytes().all(plain) {
             return wrong("a preset name has 1-64 characters of A-Z, a-z, 0-9, _ and -");
         }
-        let said = &settings.makers[id];
-        if said.kind == ProviderKind::Scripted {
+        let entry = &settings.makers[id];
+        if entry.kind == ProviderKind::Scripted {
             return wrong("a preset cannot be of kind scripted");
         }
         Ok(Self {
             id: id.to_owned(),
-            title: said.title.clone().unwrap_or_else(|| id.to_owned()),
-            kind: said.kind,
-            base_url: said.base_url.clone(),
-            needs_key: said.needs_key,
-            model: said.model.clone(),
+            title: entry.title.clone().unwrap_or_else(|| id.to_owned()),
+            kind: entry.kind,
+            base_url: entry.base_url.clone(),
+            needs_key: entry.needs_key,
+            model: entry.model.clone(),
         })
     }
 
@@ -254,18 +257,18 @@ impl ProviderPreset {
         }
     }
 
-    /// The model named by `said`, or the suggested one.
-    pub fn model(&self, said: Option<&str>) -> Result<Option<ModelId>, InvalidModel> {
-        let Some(said) = said.map(str::trim).or(self.model.as_deref()) else {
+    /// The model named by `entry`, or the suggested one.
+    pub fn model(&self, entry: Option<&str>) -> Result<Option<ModelId>, InvalidModel> {
+        let Some(entry) = entry.map(str::trim).or(self.model.as_deref()) else {
             return Ok(None);
         };
         // Some users prefix the provider, as everywhere else. If the provider's own model names contain
         // slashes, a prefix cannot be told from a name, so the text is used as is.
         let slashes = self.model.as_ref().is_some_and(|usual| usual.contains('/'));
         let own = format!("{}/", self.id);
-        let model = match said.strip_prefix(&own) {
+        let model = match entry.strip_prefix(&own) {
             Some(rest) if !slashes => rest,
-            _ => said,
+            _ => entry,
         };
         if model.chars().count() > MAX_MODEL || model.contains(char::is_control) {
             return Err(InvalidModel(format!("{}/…", self.id)));
@@ -274,7 +277,7 @@ impl ProviderPreset {
     }
 
     /// Compares the preset with the configured provider.
-    pub fn standing(&self, provider: Option<&ProviderSettings>) -> PresetStatus {
+    pub fn status(&self, provider: Option<&ProviderSettings>) -> PresetStatus {
         let Some(provider) = provider else {
             return PresetStatus::Absent;
         };
@@ -298,8 +301,8 @@ impl ProviderPreset {
 }
 
 fn address(kind: ProviderKind, base_url: Option<&str>) -> String {
-    let home = || wire::of(kind).map_or("", |wire| wire.home());
-    base_url.unwrap_or_else(home).to_owned()
+    let default_url = || wire::of(kind).map_or("", |wire| wire.default_url());
+    base_url.unwrap_or_else(default_url).to_owned()
 }
 
 /// Whether two URLs are equivalent.
@@ -325,23 +328,23 @@ mod tests {
     }
 
     #[test]
-    fn keys_go_to_makers_over_tls_and_servers_of_this_machine_want_none() {
-        for maker in ProviderPreset::all(&ModelSettings::default()) {
-            let url: Url = maker.address().parse().unwrap();
-            match maker.needs_key {
-                true => assert_eq!(url.scheme(), "https", "{}", maker.id),
-                false => assert_eq!(url.host_str(), Some("127.0.0.1"), "{}", maker.id),
+    fn keys_are_sent_over_tls_only_and_local_servers_need_none() {
+        for preset in ProviderPreset::all(&ModelSettings::default()) {
+            let url: Url = preset.address().parse().unwrap();
+            match preset.needs_key {
+                true => assert_eq!(url.scheme(), "https", "{}", preset.id),
+                false => assert_eq!(url.host_str(), Some("127.0.0.1"), "{}", preset.id),
             }
-            let provider = maker.provider();
-            assert_eq!(maker.standing(Some(&provider)), PresetStatus::Set);
-            assert_eq!(maker.standing(None), PresetStatus::Absent);
-            let model = maker.model(Some("m")).unwrap().unwrap();
-            assert_eq!((&model.provider, &*model.model), (&maker.id, "m"));
+            let provider = preset.provider();
+            assert_eq!(preset.status(Some(&provider)), PresetStatus::Set);
+            assert_eq!(preset.status(None), PresetStatus::Absent);
+            let model = preset.model(Some("m")).unwrap().unwrap();
+            assert_eq!((&model.provider, &*model.model), (&preset.id, "m"));
         }
     }
 
     #[test]
-    fn the_owners_own_go_before_the_known_and_wrong_ones_are_told() {
+    fn custom_presets_override_built_in_ones_and_invalid_ones_are_reported() {
         let settings = settings(json!({ "makers": {
             "ollama": { "kind": "openai", "base_url": "http://10.0.0.5:11434/v1", "needs_key": false },
             "ours": { "kind": "openai", "base_url": "https://models.example.com/v1", "model": "big" },
@@ -353,21 +356,21 @@ mod tests {
         let ollama = ProviderPreset::named(&settings, "ollama").unwrap();
         assert_eq!(ollama.address(), "http://10.0.0.5:11434/v1");
         assert_eq!(ollama.model(None).unwrap(), None);
-        let ours = ProviderPreset::named(&settings, "ours").unwrap();
-        assert_eq!(ours.title, "ours");
-        assert_eq!(ours.model(None).unwrap().unwrap().to_string(), "ours/big");
+        let custom = ProviderPreset::named(&settings, "ours").unwrap();
+        assert_eq!(custom.title, "ours");
+        assert_eq!(custom.model(None).unwrap().unwrap().to_string(), "ours/big");
         assert_eq!(ProviderPreset::problems(&settings).len(), 2);
         assert!(ProviderPreset::named(&settings, "played").is_none());
     }
 
     #[test]
-    fn a_provider_that_differs_is_not_the_makers() {
+    fn a_provider_that_differs_from_its_preset_is_reported() {
         let anthropic = known("anthropic");
         let with = |change: serde_json::Value| {
             let mut value = json!(anthropic.provider());
             let fields = value.as_object_mut().unwrap();
             fields.extend(change.as_object().unwrap().clone());
-            anthropic.standing(Some(&serde_json::from_value(value).unwrap()))
+            anthropic.status(Some(&serde_json::from_value(value).unwrap()))
         };
         for same in [
             json!({}),
@@ -401,9 +404,9 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_meant_with_and_without_its_maker() {
+    fn a_model_name_may_have_the_provider_prefix() {
         let model =
-            |id: &str, said: &str| known(id).model(Some(said)).map(|m| m.unwrap().to_string());
+            |id: &str, entry: &str| known(id).model(Some(entry)).map(|m| m.unwrap().to_string());
         assert_eq!(model("anthropic", "anthropic/m").unwrap(), "anthropic/m");
         assert_eq!(model("anthropic", " m ").unwrap(), "anthropic/m");
         assert_eq!(

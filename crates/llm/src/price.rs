@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::list_prices::LIST;
 use crate::model::ModelId;
-use crate::reply::{Cost, Usage};
 use crate::settings::Price;
+use crate::usage::{Cost, Usage};
 
 /// Dollars in millionths; never negative.
 pub(crate) fn micros(dollars: f64) -> u64 {
@@ -22,13 +22,13 @@ pub struct Prices {
 impl Prices {
     /// Creates a price list with `own` before the built-in prices. Invalid prices are dropped and named.
     pub fn new(own: &BTreeMap<String, Price>) -> (Self, Vec<String>) {
-        let (good, wrong): (BTreeMap<_, _>, BTreeMap<_, _>) = own
+        let (valid, wrong): (BTreeMap<_, _>, BTreeMap<_, _>) = own
             .clone()
             .into_iter()
             .partition(|(_, price)| is_price(price));
         let wrong = wrong.into_keys();
         let wrong = wrong.map(|name| format!("models.prices.{name}: a price is 0 or more"));
-        (Self { own: good }, wrong.collect())
+        (Self { own: valid }, wrong.collect())
     }
 
     /// The price of `model`: by full name, by its own name, by the vendor's list.
@@ -44,9 +44,9 @@ impl Prices {
 }
 
 fn is_price(price: &Price) -> bool {
-    let good = |rate: f64| rate.is_finite() && rate >= 0.0;
+    let valid = |rate: f64| rate.is_finite() && rate >= 0.0;
     let cached = [price.cache_read, price.cache_write];
-    good(price.input) && good(price.output) && cached.into_iter().flatten().all(good)
+    valid(price.input) && valid(price.output) && cached.into_iter().flatten().all(valid)
 }
 
 /// The price of exactly this model, or of a dated version of it.
@@ -98,7 +98,7 @@ pub(crate) fn cost(price: Option<Price>, usage: &Usage) -> Cost {
 }
 
 /// The maximum cost of these tokens: all input at the highest rate.
-pub(crate) fn most(price: Option<Price>, input: u64, output: u64) -> Cost {
+pub(crate) fn upper_bound(price: Option<Price>, input: u64, output: u64) -> Cost {
     let dearest = price.map(|price| Price {
         input: price.input.max(price.cache_write.unwrap_or(0.0)),
         ..price
@@ -187,6 +187,9 @@ mod tests {
         };
         assert_eq!(cost(Some(price), &one), Cost::MicroDollars(1), "rounded up");
         assert_eq!(cost(None, &usage), Cost::Unknown);
-        assert_eq!(most(Some(price), 1_000, 100), Cost::MicroDollars(5_250));
+        assert_eq!(
+            upper_bound(Some(price), 1_000, 100),
+            Cost::MicroDollars(5_250)
+        );
     }
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use manyhands_core::Secret;
 use manyhands_guard::{Egress, GatewayClient, HeaderMap, HeaderName, HeaderValue};
-use url::{Host, Url};
+use url::Host;
 
+use crate::base_url::BaseUrl;
 use crate::error::{ErrorKind, Fault};
 use crate::scripted::Script;
 use crate::settings::{ProviderKind, ProviderSettings, ProviderTimeouts};
@@ -24,7 +25,7 @@ pub(crate) struct Provider {
     pub(crate) name: String,
     pub(crate) kind: ProviderKind,
     pub(crate) timeouts: Timeouts,
-    pub(crate) way: Backend,
+    pub(crate) backend: Backend,
 }
 
 /// How a provider is reached.
@@ -41,7 +42,7 @@ pub(crate) enum Backend {
 pub(crate) struct HttpEndpoint {
     pub(crate) client: GatewayClient,
     pub(crate) wire: &'static dyn Wire,
-    pub(crate) base: Url,
+    pub(crate) base: BaseUrl,
     key: Option<String>,
     headers: Vec<(HeaderName, String)>,
     /// On this machine, so it is free.
@@ -72,23 +73,23 @@ impl From<&ProviderTimeouts> for Timeouts {
 impl Provider {
     /// Creates the provider. Invalid settings are reported on use.
     pub(crate) fn new(name: &str, settings: &ProviderSettings) -> Self {
-        let way = match settings.kind {
+        let backend = match settings.kind {
             ProviderKind::Scripted => script(name, settings).map(Backend::Script),
-            _ => HttpEndpoint::new(settings).map(|line| Backend::Http(Box::new(line))),
+            _ => HttpEndpoint::new(settings).map(|endpoint| Backend::Http(Box::new(endpoint))),
         };
         Self {
             name: name.to_owned(),
             kind: settings.kind,
             timeouts: Timeouts::from(&settings.timeouts),
-            way: way
+            backend: backend
                 .unwrap_or_else(|why| Backend::Broken(format!("models.providers.{name}: {why}"))),
         }
     }
 
     /// Whether calls are free unless the owner sets a price.
     pub(crate) fn is_free(&self) -> bool {
-        match &self.way {
-            Backend::Http(line) => line.local,
+        match &self.backend {
+            Backend::Http(endpoint) => endpoint.local,
             Backend::Script(_) => true,
             Backend::Broken(_) => false,
         }
@@ -108,7 +109,7 @@ fn script(name: &str, settings: &ProviderSettings) -> Result<Script, String> {
 impl HttpEndpoint {
     fn new(settings: &ProviderSettings) -> Result<Self, String> {
         let wire = wire::of(settings.kind).ok_or("this kind is not an HTTP API")?;
-        let address = settings.base_url.as_deref().unwrap_or(wire.home());
+        let address = settings.base_url.as_deref().unwrap_or(wire.default_url());
         let client = Egress::gateway(address).map_err(|error| format!("base_url {error}"))?;
         let base = client.base().clone();
         let mut headers = Vec::new();
@@ -117,6 +118,7 @@ impl HttpEndpoint {
             let name = name.map_err(|_| "headers contains an invalid name".to_owned())?;
             headers.push((name, value.clone()));
         }
+        // Only names that cannot point elsewhere: any other name is resolved by DNS.
         let local = match base.host() {
             Some(Host::Ipv4(v4)) => v4.is_loopback(),
             Some(Host::Ipv6(v6)) => v6.is_loopback(),
@@ -126,25 +128,11 @@ impl HttpEndpoint {
         Ok(Self {
             client,
             wire,
-            base,
+            base: BaseUrl::new(base, wire.version_always()),
             key: settings.api_key.clone(),
             headers,
             local,
         })
-    }
-
-    /// The path of `rest` beneath the base URL. URLs are written with and without the version, so
-    /// `version` is added if it is missing.
-    pub(crate) fn path(&self, version: &str, rest: &str) -> String {
-        let base = self.base.path().trim_end_matches('/');
-        let has = base.rsplit('/').next().is_some_and(is_version);
-        // A custom path is taken as complete, except with Anthropic, whose base URLs end before the version.
-        let complete = has || (!base.is_empty() && !self.wire.version_always());
-        if complete {
-            format!("{base}/{rest}")
-        } else {
-            format!("{base}/{version}/{rest}")
-        }
     }
 
     /// The headers of a request, including secrets, and those secrets, to be masked in errors.
@@ -177,11 +165,6 @@ impl HttpEndpoint {
     }
 }
 
-fn is_version(segment: &str) -> bool {
-    let digits = segment.strip_prefix('v').unwrap_or("");
-    digits.starts_with(|c: char| c.is_ascii_digit())
-}
-
 async fn find(secrets: &dyn Secrets, reference: &str) -> Result<Secret, Fault> {
     let name = reference.strip_prefix("vault:").unwrap_or(reference);
     let auth = |message: String| Fault::new(ErrorKind::Auth, message);
@@ -199,6 +182,7 @@ fn sensitive(text: &str) -> Result<HeaderValue, Fault> {
     let mut value =
         // Keys are pasted with line breaks at their end.
         HeaderValue::from_str(text.trim()).map_err(|_| Fault::new(ErrorKind::Auth, wrong))?;
+    // Keeps the value out of debug output and of HTTP/2 header tables.
     value.set_sensitive(true);
     Ok(value)
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::error::{ErrorKind, Fault};
 
-const MAX_WORDS: usize = 500;
+const MAX_MESSAGE: usize = 500;
 
 /// Phrases that mean the conversation is too long.
 const OVERFLOW: [&str; 10] = [
@@ -51,15 +51,15 @@ pub(crate) fn of_answer(
 ) -> Fault {
     let said = ErrorDetails::read(body);
     let code = status.as_u16();
-    let words = said.words();
+    let error_message = said.error_message();
     let kind = match code {
         // OpenAI reports an exhausted quota as 429 and Google an invalid key as 400, so the text comes first;
         // 529 (overloaded at Anthropic) is never a problem of the account.
-        _ if any(&words, &ACCOUNT) && code != 529 => ErrorKind::Auth,
+        _ if any(&error_message, &ACCOUNT) && code != 529 => ErrorKind::Auth,
         401..=403 => ErrorKind::Auth,
         413 => ErrorKind::ContextOverflow,
-        400 | 422 if any(&words, &OVERFLOW) => ErrorKind::ContextOverflow,
-        400 | 422 if any(&words, &SAFETY) => ErrorKind::Refused,
+        400 | 422 if any(&error_message, &OVERFLOW) => ErrorKind::ContextOverflow,
+        400 | 422 if any(&error_message, &SAFETY) => ErrorKind::Refused,
         429 => ErrorKind::RateLimited {
             retry_after: retry_after(headers, &said, now),
         },
@@ -79,21 +79,23 @@ pub(crate) fn of_answer(
 /// The error for an error event within a reply.
 pub(crate) fn of_event(error: &Value) -> Fault {
     let said = ErrorDetails::of(error);
-    let words = said.words();
+    let error_message = said.error_message();
     let status = error["code"].as_u64().or_else(|| error["status"].as_u64());
     let status = status.and_then(|code| u16::try_from(code).ok());
-    let kind = if any(&words, &OVERFLOW) {
+    let kind = if any(&error_message, &OVERFLOW) {
         ErrorKind::ContextOverflow
-    } else if any(&words, &SAFETY) {
+    } else if any(&error_message, &SAFETY) {
         ErrorKind::Refused
-    } else if any(&words, &ACCOUNT) || matches!(status, Some(401 | 403)) {
+    } else if any(&error_message, &ACCOUNT) || matches!(status, Some(401 | 403)) {
         ErrorKind::Auth
-    } else if any(&words, &["overloaded", "unavailable"]) || matches!(status, Some(503 | 529)) {
+    } else if any(&error_message, &["overloaded", "unavailable"])
+        || matches!(status, Some(503 | 529))
+    {
         ErrorKind::Overloaded
-    } else if any(&words, &["rate_limit", "resource_exhausted"]) || status == Some(429) {
+    } else if any(&error_message, &["rate_limit", "resource_exhausted"]) || status == Some(429) {
         ErrorKind::RateLimited { retry_after: None }
     } else if any(
-        &words,
+        &error_message,
         &["invalid_request", "invalid_argument", "not_found"],
     ) {
         ErrorKind::BadRequest
@@ -105,8 +107,8 @@ pub(crate) fn of_event(error: &Value) -> Fault {
     Fault::new(kind, format!("failed during the reply: {}", said.message))
 }
 
-fn any(words: &str, of: &[&str]) -> bool {
-    of.iter().any(|word| words.contains(word))
+fn any(error_message: &str, of: &[&str]) -> bool {
+    of.iter().any(|term| error_message.contains(term))
 }
 
 /// Details of an error in any provider's format.
@@ -114,7 +116,7 @@ struct ErrorDetails {
     message: String,
     /// Its type, code and status, where they are text.
     sort: String,
-    whole: Value,
+    document: Value,
 }
 
 impl ErrorDetails {
@@ -126,7 +128,7 @@ impl ErrorDetails {
             Err(_) => Self {
                 message: excerpt(&String::from_utf8_lossy(body)),
                 sort: String::new(),
-                whole: Value::Null,
+                document: Value::Null,
             },
         }
     }
@@ -147,11 +149,11 @@ impl ErrorDetails {
         Self {
             message: excerpt(&message),
             sort: sort.join(" "),
-            whole: error.clone(),
+            document: error.clone(),
         }
     }
 
-    fn words(&self) -> String {
+    fn error_message(&self) -> String {
         format!("{} {}", self.sort, self.message).to_lowercase()
     }
 }
@@ -159,14 +161,14 @@ impl ErrorDetails {
 /// One line of at most 500 characters.
 pub(crate) fn excerpt(text: &str) -> String {
     let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut words: String = text.chars().take(MAX_WORDS).collect();
-    if words.len() < text.len() {
-        words.push('…');
+    let mut error_message: String = text.chars().take(MAX_MESSAGE).collect();
+    if error_message.len() < text.len() {
+        error_message.push('…');
     }
-    if words.is_empty() {
-        words.push_str("no details");
+    if error_message.is_empty() {
+        error_message.push_str("no details");
     }
-    words
+    error_message
 }
 
 /// Delay requested by the provider: in a header or, by Google, in the error.
@@ -178,7 +180,7 @@ fn retry_after(headers: &HeaderMap, said: &ErrorDetails, now: Timestamp) -> Opti
     if let Some(text) = header("retry-after") {
         return seconds(text).or_else(|| date(text, now));
     }
-    let details = said.whole["details"].as_array()?;
+    let details = said.document["details"].as_array()?;
     let delay = details.iter().find_map(|d| d["retryDelay"].as_str())?;
     seconds(delay.trim_end_matches('s'))
 }
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn each_provider_is_understood_in_its_own_words() {
+    fn each_providers_errors_are_understood() {
         let openai = |code: &str, message: &str| json!({ "error": { "message": message, "type": "x", "code": code } });
         let claude = |sort: &str, message: &str| json!({ "type": "error", "error": { "type": sort, "message": message } });
         let google = |status: &str, message: &str| json!({ "error": { "code": 400, "status": status, "message": message } });
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_to_wait_is_read_from_wherever_it_is_said() {
+    fn retry_delays_are_found_in_headers_and_bodies() {
         let wait = |name: &'static str, value: &'static str, body: Value| {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_static(value));

@@ -7,7 +7,7 @@ use manyhands_store::{InboxState, PendingReply};
 use serde_json::Value;
 
 use super::Chats;
-use super::say::{OutgoingText, row};
+use super::outgoing::{OutgoingText, row};
 
 /// How much of the arguments is shown; all of them are on the page and the command line.
 const SHOWN: usize = 3_000;
@@ -168,7 +168,7 @@ impl Chats {
         let channel = self.channel(&inbound.place.channel, &inbound.place.account);
         if let Some(channel) = &channel
             && let InboundEvent::Button { .. } = inbound.what
-            && let Err(error) = channel.pressed(inbound, &word).await
+            && let Err(error) = channel.acknowledge_button(inbound, &word).await
         {
             tracing::debug!(event = "button_ack_failed", %error, "failed to acknowledge a pressed button to the platform");
         }
@@ -182,7 +182,7 @@ impl Chats {
                 to: inbound.place.chat_only(),
                 reply_to: None,
                 ticket: None,
-                say: OutgoingContent::Text {
+                content: OutgoingContent::Text {
                     text: reply.response,
                     buttons: Vec::new(),
                     edits: Some(message.clone()),

@@ -304,13 +304,13 @@ impl Channel for Bridge {
 
     async fn listen(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
         let mut now = self.seat.0.subscribe();
         loop {
             let there = now.borrow_and_update().is_some();
-            ear.stands(match there {
+            sink.set_status(match there {
                 true => ConnectionStatus::Connected,
                 false => ConnectionStatus::Broken {
                     why: "its bridge is not connected".to_owned(),
@@ -342,7 +342,7 @@ impl Channel for Bridge {
             reply_to_id: message.reply_to.clone(),
             ..BridgeOutgoing::default()
         };
-        match &message.say {
+        match &message.content {
             OutgoingContent::Text { text, .. } => said.text = text.clone(),
             OutgoingContent::File {
                 form,
@@ -410,7 +410,7 @@ impl Channel for Bridge {
         Ok(())
     }
 
-    async fn pressed(&self, _: &Inbound, _: &str) -> Result<(), SendError> {
+    async fn acknowledge_button(&self, _: &Inbound, _: &str) -> Result<(), SendError> {
         Ok(())
     }
 

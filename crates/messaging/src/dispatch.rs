@@ -68,11 +68,13 @@ impl Pace {
     fn take(&self, lane: &str, shared: bool, can: &ChannelCapabilities) -> Duration {
         let now = Instant::now();
         let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only entries whose time has passed: they allow sending at once, as absent ones do.
         if paces.chats.len() > MAX_PACES {
             paces.chats.retain(|_, at| *at > now);
         }
         let chat = paces.chats.get(lane).copied().unwrap_or(now);
         let at = chat.max(paces.overall.unwrap_or(now)).max(now);
+        // Capped, or one slow chat would hold back the whole account.
         paces.overall = Some(at.min(now + ACCOUNT_WAIT) + can.overall);
         let gap = if shared { can.per_group } else { can.per_chat };
         paces.chats.insert(lane.to_owned(), at + gap);
@@ -85,6 +87,7 @@ impl Pace {
         let next = Instant::now() + gap;
         let mut paces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = paces.chats.get_mut(lane) {
+            // Never earlier: a later slot may have been reserved meanwhile.
             *at = next.max(*at);
         }
     }
@@ -116,6 +119,7 @@ impl Chats {
         let mut changes = self.0.outbox.subscribe();
         let pace = Arc::new(Pace::default());
         let (done, mut ended) = mpsc::channel::<ChatLane>(AT_ONCE);
+        // One message per chat at a time keeps their order, whatever fails.
         let mut busy: HashSet<ChatLane> = HashSet::new();
         loop {
             // Before reading, so that a change during the read wakes the loop again.
@@ -173,6 +177,7 @@ impl Chats {
                     if let Some(lane) = lane {
                         busy.remove(&lane);
                     }
+                    // All that have ended, so that one query serves them together.
                     while let Ok(lane) = ended.try_recv() {
                         busy.remove(&lane);
                     }
@@ -257,6 +262,7 @@ impl Chats {
                 false => SendResult::Retry { due, why },
             }
         };
+        // Bounded, so that the power below cannot overflow.
         let tried = u32::try_from(row.attempts).unwrap_or(u32::MAX).min(20);
         let wait = WAITS
             .0
@@ -307,6 +313,7 @@ impl Chats {
         if let Some(reached) = reached {
             self.tell_contacts(row, reached).await;
         }
+        // Last: the next message of this chat may be sent as soon as this one is recorded.
         self.outbox_changed();
     }
 
@@ -325,7 +332,7 @@ impl Chats {
 
     /// The bytes of a file message.
     async fn file_of(&self, message: &OutgoingMessage) -> Result<Option<Bytes>, String> {
-        let OutgoingContent::File { artifact, .. } = &message.say else {
+        let OutgoingContent::File { artifact, .. } = &message.content else {
             return Ok(None);
         };
         let gone = || "the file has been deleted".to_owned();
@@ -363,17 +370,17 @@ fn without_edit(message: &OutgoingMessage) -> Option<OutgoingMessage> {
         text,
         buttons,
         edits: Some(_),
-    } = &message.say
+    } = &message.content
     else {
         return None;
     };
-    let say = OutgoingContent::Text {
+    let content = OutgoingContent::Text {
         text: text.clone(),
         buttons: buttons.clone(),
         edits: None,
     };
     Some(OutgoingMessage {
-        say,
+        content,
         ..message.clone()
     })
 }

@@ -12,7 +12,7 @@ use manyhands_core::{Caller, ChatRef, ErrorCode, Taint, ToolError, contained};
 use manyhands_store::{InboxRow, InboxState, PendingReply, StoreError};
 
 use super::access::{Reception, reception};
-use super::say::OutgoingText;
+use super::outgoing::OutgoingText;
 use super::{Chats, agent_for};
 
 /// The most chats read ahead of those in progress.
@@ -180,7 +180,7 @@ impl Chats {
         // waits for the acknowledgement.
         if inbound.place.sender_name.is_none()
             && let Some(channel) = self.channel(&row.channel, &row.account)
-            && let Ok(name) = channel.called(&inbound.place).await
+            && let Ok(name) = channel.sender_name(&inbound.place).await
         {
             inbound.place.sender_name = name;
         }

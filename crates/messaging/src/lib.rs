@@ -26,14 +26,14 @@ mod bridge;
 mod bridged;
 mod courier;
 mod dispatch;
-mod ear;
 mod intake;
 mod lanes;
 mod live;
 mod media;
+mod outgoing;
 mod pairing;
 mod replies;
-mod say;
+mod sink;
 #[cfg(test)]
 mod tests;
 mod transcribe;
@@ -42,8 +42,8 @@ mod upkeep;
 pub use access::caller as caller_of;
 pub use bridge::{Seat, Seated};
 pub use courier::{Address, WAIT};
+pub use outgoing::{DeliveryReport, NewFile};
 pub use pairing::Pair;
-pub use say::{DeliveryReport, NewFile};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -67,9 +67,9 @@ use tokio_util::task::TaskTracker;
 
 use access::KnownSenders;
 use accounts::Making;
-use ear::AccountEar;
 use lanes::Lanes;
 use live::Lives;
+use sink::AccountSink;
 
 /// The note of an account that its owner stopped.
 const STOPPED: &str = "stopped";
@@ -402,6 +402,7 @@ impl Chats {
                 stays
             });
             for (key, said) in wanted {
+                // Unchanged accounts keep running: a new connection could miss events in between.
                 if accounts.contains_key(&key) {
                     continue;
                 }
@@ -462,6 +463,7 @@ impl Chats {
                             "channel not started; fix its settings"
                         );
                         self.stands(channel, account, ConnectionStatus::Broken { why });
+                        // Stays in the list, so that the owner sees why it does not run.
                         return std::future::pending().await;
                     }
                     _ => {}
@@ -508,14 +510,14 @@ impl Chats {
         made: &Arc<dyn Channel>,
         running: &RunningAccount,
     ) {
-        let ear = AccountEar {
+        let sink = AccountSink {
             chats: self.clone(),
             channel: channel.to_owned(),
             account: account.to_owned(),
         };
         let mut wait = Duration::from_secs(1);
         loop {
-            let ended = contained(made.listen(&ear, &running.stop)).await;
+            let ended = contained(made.listen(&sink, &running.stop)).await;
             let ended = ended.unwrap_or_else(|panicked| {
                 let reason = &panicked.reason;
                 tracing::error!(
@@ -549,6 +551,7 @@ impl Chats {
     }
 
     async fn learn_name(&self, made: &Arc<dyn Channel>, running: &RunningAccount) {
+        // Not urgent: the name is only shown. The listener has retries of its own.
         let mut wait = Duration::from_secs(5);
         loop {
             match made.me().await {
@@ -571,6 +574,7 @@ impl Chats {
         let running = self.accounts().get(&key).cloned();
         let Some(running) = running else { return };
         let mut state = running.state();
+        // Only real changes: each one is sent to every open page.
         if state.standing != standing {
             state.standing = standing;
             state.since = self.0.clock.now();

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::Chats;
 use super::intake::answers;
-use super::say::OutgoingText;
+use super::outgoing::OutgoingText;
 
 /// The interval of typing notices.
 const TYPING: Duration = Duration::from_secs(4);
@@ -344,7 +344,7 @@ impl Live {
             to: self.promise.chat.chat_only(),
             reply_to: answers(&self.promise.chat),
             ticket: None,
-            say: OutgoingContent::Text {
+            content: OutgoingContent::Text {
                 text: first,
                 buttons: Vec::new(),
                 edits: self.draft.clone(),

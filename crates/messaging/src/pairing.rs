@@ -5,7 +5,7 @@ use manyhands_core::{ErrorCode, ToolError};
 use manyhands_store::{SenderRow, SenderState};
 
 use super::Chats;
-use super::say::OutgoingText;
+use super::outgoing::OutgoingText;
 
 /// How much of a stranger's first message is stored.
 const SAID: usize = 200;

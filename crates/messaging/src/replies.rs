@@ -8,7 +8,7 @@ use manyhands_store::{NewOutbound, PendingReply, TurnState};
 
 use super::Chats;
 use super::intake::answers;
-use super::say::OutgoingText;
+use super::outgoing::OutgoingText;
 
 /// How long a promise without a turn is stored: after a crash the event is processed again and
 /// starts the turn.

@@ -27,16 +27,16 @@
 //! - **Confinement** (`--jail`, `--sandbox`) belongs to the node's owner and cannot be changed over
 //!   the wire. A sandboxed node says so when it connects, and agents use it without approval; on
 //!   others they ask first.
-//! - **Editor servers** (`brought`) are MCP servers that `manyhands acp` runs on an editor's
+//! - **Editor servers** (`editor_servers`) are MCP servers that `manyhands acp` runs on an editor's
 //!   machine for one session. They are connected like nodes, under names that begin with `acp-`.
 
-mod brought;
-mod enrol;
-mod keep;
-mod naming;
+mod editor_servers;
+mod enrollment;
+mod names;
 mod node;
 mod offer;
 mod origins;
+mod records;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -54,19 +54,19 @@ use manyhands_wire::{LeftOutTool, NodeEntry};
 use serde_json::Value;
 use tokio::sync::{Notify, broadcast, watch};
 
-pub use brought::EditorServer;
+pub use editor_servers::EditorServer;
 pub use node::{ConnectedNode, FromNode, NodeOutbox, ProcessWatch};
 pub use offer::Offer;
 pub use origins::{Origins, ProcessNotice};
 
-pub use naming::plain_path;
+pub use names::plain_path;
 use node::NodeInfo;
 use tool::NodeTool;
 
 /// The most connected nodes.
 const MAX_NODES: usize = 20_000;
 /// Buffered notices per subscriber; a slower one misses some.
-const MAX_NEWS: usize = 256;
+const MAX_NOTICES: usize = 256;
 
 /// A tool definition, shared by all nodes that declare the same.
 pub(crate) struct Definition {
@@ -84,22 +84,22 @@ pub struct Nodes {
     ids: Ids,
     changed: watch::Sender<u64>,
     /// Changes of the connected or stored nodes.
-    roll: Changes,
-    news: broadcast::Sender<Arc<ProcessNotice>>,
+    node_changes: Changes,
+    notices: broadcast::Sender<Arc<ProcessNotice>>,
     /// Signals that records have to be written.
-    unkept: Notify,
+    unsaved: Notify,
     /// Held while records are written or removed, so that a removed one is not written again.
-    keeping: tokio::sync::Mutex<()>,
+    saving: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
     online: HashMap<NodeId, Arc<ConnectedNode>>,
     /// Editor servers, with the session that may use them.
-    brought: HashMap<NodeId, Arc<str>>,
+    editor_server: HashMap<NodeId, Arc<str>>,
     known: BTreeMap<NodeId, NodeRecord>,
     /// Changed in memory and not on disk yet.
-    unkept: BTreeSet<NodeId>,
+    unsaved: BTreeSet<NodeId>,
     definitions: HashMap<String, Weak<Definition>>,
 }
 
@@ -127,10 +127,10 @@ impl Nodes {
             clock,
             ids,
             changed: watch::Sender::new(0),
-            roll: Changes::default(),
-            news: broadcast::Sender::new(MAX_NEWS),
-            unkept: Notify::new(),
-            keeping: tokio::sync::Mutex::default(),
+            node_changes: Changes::default(),
+            notices: broadcast::Sender::new(MAX_NOTICES),
+            unsaved: Notify::new(),
+            saving: tokio::sync::Mutex::default(),
         })
     }
 
@@ -144,13 +144,13 @@ impl Nodes {
     }
 
     /// Notifies when a node connected, disconnected, was renamed or removed.
-    pub fn roll(&self) -> &Changes {
-        &self.roll
+    pub fn node_changes(&self) -> &Changes {
+        &self.node_changes
     }
 
     /// Subscribes to notices of background processes.
-    pub fn news(&self) -> broadcast::Receiver<Arc<ProcessNotice>> {
-        self.news.subscribe()
+    pub fn notices(&self) -> broadcast::Receiver<Arc<ProcessNotice>> {
+        self.notices.subscribe()
     }
 
     /// Notifies subscribers of [`changes`](Self::changes) that another part changed the catalogue.
@@ -158,7 +158,7 @@ impl Nodes {
         self.changed.send_modify(|count| *count += 1);
     }
 
-    /// Returns the name under which `caller` may connect with `token`, having called itself `said`.
+    /// Returns the name under which `caller` may connect with `token`, having called itself `requested`.
     ///
     /// A node token is valid for one name: the stored one, or else the token's own. The owner's
     /// token may use any. A node that still uses a former name gets its present one.
@@ -166,19 +166,23 @@ impl Nodes {
         &self,
         caller: &Caller,
         token: TokenId,
-        said: &str,
+        requested: &str,
     ) -> Result<NodeId, ToolError> {
-        let said: NodeId = said
+        let requested: NodeId = requested
             .parse()
             .map_err(|e| ToolError::parameter("client.id", format!("{e}")))?;
         let state = self.state();
-        let called = |node: &NodeRecord| node.id == said || node.former.contains(&said);
+        let called = |node: &NodeRecord| node.id == requested || node.former.contains(&requested);
         let by_name = || {
             let former = || state.known.values().find(|node| called(node));
-            state.known.get(&said).or_else(former).map(|node| &node.id)
+            state
+                .known
+                .get(&requested)
+                .or_else(former)
+                .map(|node| &node.id)
         };
         let bound = match caller.rights.role {
-            Role::Owner => return Ok(by_name().cloned().unwrap_or(said)),
+            Role::Owner => return Ok(by_name().cloned().unwrap_or(requested)),
             Role::Node => {
                 let own = |node: &&NodeRecord| node.token == Some(token);
                 state.known.values().find(own)
@@ -190,15 +194,16 @@ impl Nodes {
             }
         };
         let refused = |name: &str| {
-            let message = format!("this token belongs to node {name}, not {said}");
+            let message = format!("this token belongs to node {name}, not {requested}");
             ToolError::new(ErrorCode::Forbidden, message).hint(format!(
-                "connect as {name}, or get a code with `manyhands nodes code {said}`"
+                "connect as {name}, or get a code with `manyhands nodes code {requested}`"
             ))
         };
         match bound {
             Some(node) if called(node) => Ok(node.id.clone()),
             Some(node) => Err(refused(node.id.as_str())),
-            None if caller.name == said.as_str() => Ok(said),
+            // A token that was never used is bound to the name it was made for.
+            None if caller.name == requested.as_str() => Ok(requested),
             None => {
                 let own: Option<NodeId> = caller.name.parse().ok();
                 let own = own.and_then(|own| state.known.get(&own));
@@ -258,14 +263,14 @@ impl Nodes {
         // Published before the old connection ends, so that the tools never disappear in between.
         // All of it under the state lock, so that the catalogue follows the order of connections.
         let tools = self.tools(&mut state, &node, &offer);
-        self.shelve(&id, Some(tools))?;
+        self.publish(&id, Some(tools))?;
         if let Some(old) = state.online.insert(id.clone(), node.clone()) {
             old.end("replaced by another connection under this name");
         }
-        self.seen(&mut state, id, offer, token);
+        self.record_connected(&mut state, id, offer, token);
         drop(state);
         self.note_change();
-        self.roll.notify();
+        self.node_changes.notify();
         Ok(node)
     }
 
@@ -291,7 +296,8 @@ impl Nodes {
 
     /// Publishes or removes a node's tools. Called with the state locked, so that the catalogue
     /// follows the order of connections.
-    fn shelve(&self, id: &NodeId, tools: Option<Vec<Arc<dyn Tool>>>) -> Result<(), ToolError> {
+    fn publish(&self, id: &NodeId, tools: Option<Vec<Arc<dyn Tool>>>) -> Result<(), ToolError> {
+        // `rcu` may run the closure several times, so the last result counts.
         let mut refused = None;
         self.catalogue.rcu(|all| {
             let mut all = Catalogue::clone(all);
@@ -307,11 +313,18 @@ impl Nodes {
         }
     }
 
-    fn seen(&self, state: &mut State, id: NodeId, offer: Offer, token: Option<TokenId>) {
+    fn record_connected(
+        &self,
+        state: &mut State,
+        id: NodeId,
+        offer: Offer,
+        token: Option<TokenId>,
+    ) {
         let now = self.clock.now();
         let old = state.known.get(&id);
         let record = NodeRecord {
             id: id.clone(),
+            // The owner's token is not recorded: it is valid for every name.
             token: token.or_else(|| old.and_then(|old| old.token)),
             former: old.map(|old| old.former.clone()).unwrap_or_default(),
             platform: offer.platform,
@@ -322,8 +335,8 @@ impl Nodes {
             last_seen: now,
         };
         state.known.insert(id.clone(), record);
-        state.unkept.insert(id);
-        self.unkept.notify_one();
+        state.unsaved.insert(id);
+        self.unsaved.notify_one();
     }
 
     /// Disconnects a node.
@@ -336,16 +349,16 @@ impl Nodes {
             return; // replaced by a newer connection
         }
         state.online.remove(node.id());
-        let _ = self.shelve(node.id(), None); // removing cannot fail
+        let _ = self.publish(node.id(), None); // removing cannot fail
         let now = self.clock.now();
         if let Some(record) = state.known.get_mut(node.id()) {
             record.last_seen = now;
-            state.unkept.insert(node.id().clone());
-            self.unkept.notify_one();
+            state.unsaved.insert(node.id().clone());
+            self.unsaved.notify_one();
         }
         drop(state);
         self.note_change();
-        self.roll.notify();
+        self.node_changes.notify();
     }
 
     /// Returns a connected node.
@@ -353,7 +366,7 @@ impl Nodes {
         let state = self.state();
         let found = id.parse().ok().and_then(|id: NodeId| state.online.get(&id));
         // One that has ended is about to be removed.
-        let found = found.filter(|node| !node.gone().is_cancelled());
+        let found = found.filter(|node| !node.closed().is_cancelled());
         found.cloned().ok_or_else(|| {
             let message = format!("node {id} is not connected");
             let there: Vec<&str> = state.online.keys().take(20).map(NodeId::as_str).collect();
@@ -407,7 +420,7 @@ impl Nodes {
     }
 
     /// A new id for a message.
-    pub fn fresh(&self) -> String {
+    pub fn new_id(&self) -> String {
         self.ids.next::<manyhands_core::CallId>().to_string()
     }
 
@@ -430,11 +443,11 @@ impl State {
             self.definitions
                 .retain(|_, shared| shared.strong_count() > 0);
         }
-        let fresh = Arc::new(Definition {
+        let shared = Arc::new(Definition {
             description: tool.description.as_str().into(),
             schema: Arc::new(tool.schema.clone()),
         });
-        self.definitions.insert(key, Arc::downgrade(&fresh));
-        fresh
+        self.definitions.insert(key, Arc::downgrade(&shared));
+        shared
     }
 }

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
-use super::naming::full_name;
+use super::names::full_name;
 
 /// The longest time for a node to send its log.
 const LOGS_WITHIN: Duration = Duration::from_secs(20);
@@ -31,7 +31,7 @@ const MAX_WAITING: usize = 32;
 #[derive(Clone)]
 pub struct NodeOutbox {
     /// Requests, responses and events.
-    pub words: mpsc::Sender<Message>,
+    pub messages: mpsc::Sender<Message>,
     /// Pieces of files, and messages that must not overtake them.
     pub bulk: mpsc::Sender<Message>,
 }
@@ -65,7 +65,7 @@ pub struct ConnectedNode {
     about: NodeInfo,
     outbox: NodeOutbox,
     waiting: Mutex<PendingReplies>,
-    gone: CancellationToken,
+    closed: CancellationToken,
     why: OnceLock<String>,
 }
 
@@ -107,7 +107,7 @@ impl ConnectedNode {
             about,
             outbox,
             waiting: Mutex::default(),
-            gone: CancellationToken::new(),
+            closed: CancellationToken::new(),
             why: OnceLock::new(),
         }
     }
@@ -143,8 +143,8 @@ impl ConnectedNode {
     }
 
     /// Cancelled when the connection is closed.
-    pub fn gone(&self) -> &CancellationToken {
-        &self.gone
+    pub fn closed(&self) -> &CancellationToken {
+        &self.closed
     }
 
     /// Why this side closed the connection.
@@ -155,7 +155,7 @@ impl ConnectedNode {
     /// Closes the connection: everything waiting for a response fails at once.
     pub fn end(&self, why: &str) {
         let _ = self.why.set(why.to_owned()); // the first reason counts
-        self.gone.cancel();
+        self.closed.cancel();
     }
 
     fn waiting(&self) -> MutexGuard<'_, PendingReplies> {
@@ -169,7 +169,7 @@ impl ConnectedNode {
     }
 
     /// The error for calls that waited for it.
-    pub fn lost(&self) -> ToolError {
+    pub fn closed_error(&self) -> ToolError {
         let id = self.id();
         let why = self.why().unwrap_or("its connection was lost");
         ToolError::new(ErrorCode::Unavailable, format!("node {id} is gone: {why}"))
@@ -177,38 +177,41 @@ impl ConnectedNode {
     }
 
     /// Sends a message; waits while the queue is full.
-    pub async fn tell<P: Payload>(&self, payload: &P) -> Result<(), ToolError> {
-        self.send(&self.outbox.words, Message::Text(payload.encode().into()))
-            .await
+    pub async fn send_message<P: Payload>(&self, payload: &P) -> Result<(), ToolError> {
+        self.send(
+            &self.outbox.messages,
+            Message::Text(payload.encode().into()),
+        )
+        .await
     }
 
     /// Sends a message behind the file pieces already queued.
-    pub async fn tell_after<P: Payload>(&self, payload: &P) -> Result<(), ToolError> {
+    pub async fn send_after_files<P: Payload>(&self, payload: &P) -> Result<(), ToolError> {
         self.send(&self.outbox.bulk, Message::Text(payload.encode().into()))
             .await
     }
 
     /// Sends a piece of a file, as a whole binary frame.
-    pub async fn give(&self, frame: Bytes) -> Result<(), ToolError> {
+    pub async fn send_file_chunk(&self, frame: Bytes) -> Result<(), ToolError> {
         self.send(&self.outbox.bulk, Message::Binary(frame)).await
     }
 
     /// Sends a message if the queue has room, for callers that cannot wait (such as `Drop`).
-    pub fn mention<P: Payload>(&self, payload: &P) {
+    pub fn try_send_message<P: Payload>(&self, payload: &P) {
         let _ = self
             .outbox
-            .words
+            .messages
             .try_send(Message::Text(payload.encode().into()));
     }
 
     async fn send(&self, to: &mpsc::Sender<Message>, message: Message) -> Result<(), ToolError> {
         tokio::select! {
             biased;
-            () = self.gone.cancelled() => Err(self.lost()),
+            () = self.closed.cancelled() => Err(self.closed_error()),
             sent = to.send(message) => sent.map_err(|_| {
                 // The writer task has stopped, which shows before the reader notices.
                 self.end("its connection was lost");
-                self.lost()
+                self.closed_error()
             }),
         }
     }
@@ -228,7 +231,7 @@ impl ConnectedNode {
         // Registered before the request is sent: the response could otherwise arrive first and be
         // dropped.
         self.waiting().calls.insert(call_id.clone(), waiter);
-        let asked = PendingCall {
+        let pending = PendingCall {
             node: self,
             call_id: &call_id,
         };
@@ -239,18 +242,18 @@ impl ConnectedNode {
             output: watched.then_some(true),
             full_output: self.about.full_output.then_some(true),
         };
-        self.tell(&event).await?;
+        self.send_message(&event).await?;
         tokio::select! {
             biased;
-            answer = &mut answered => return answer.map_err(|_| self.lost()),
-            () = self.gone.cancelled() => return Err(self.lost()),
-            () = context.cancel.cancelled() => asked.cancel(),
+            answer = &mut answered => return answer.map_err(|_| self.closed_error()),
+            () = self.closed.cancelled() => return Err(self.closed_error()),
+            () = context.cancel.cancelled() => pending.cancel(),
         }
         // A cancelled call may still report how far it came. The path's deadline bounds this wait.
         tokio::select! {
             biased;
-            answer = answered => answer.map_err(|_| self.lost()),
-            () = self.gone.cancelled() => Err(self.lost()),
+            answer = answered => answer.map_err(|_| self.closed_error()),
+            () = self.closed.cancelled() => Err(self.closed_error()),
         }
     }
 
@@ -258,19 +261,19 @@ impl ConnectedNode {
     pub async fn logs(&self, call_id: String, lines: u32) -> Result<LogsResultParams, ToolError> {
         let (answer, answered) = oneshot::channel();
         self.waiting().logs.insert(call_id.clone(), answer);
-        let _forget = Forget(|| {
+        let _remove_on_drop = RunOnDrop(|| {
             self.waiting().logs.remove(&call_id);
         });
         let event = LogsGetEvent {
             call_id: call_id.clone(),
             lines,
         };
-        self.tell(&event).await?;
+        self.send_message(&event).await?;
         let answered = async {
             tokio::select! {
                 biased;
-                answer = answered => answer.map_err(|_| self.lost()),
-                () = self.gone.cancelled() => Err(self.lost()),
+                answer = answered => answer.map_err(|_| self.closed_error()),
+                () = self.closed.cancelled() => Err(self.closed_error()),
             }
         };
         timeout(LOGS_WITHIN, answered).await.unwrap_or_else(|_| {
@@ -280,11 +283,11 @@ impl ConnectedNode {
     }
 
     /// Assigns a transfer to this node; its messages arrive at the receiver.
-    pub fn give_transfer(self: &Arc<Self>, id: u32) -> (mpsc::Receiver<FromNode>, TransferClaim) {
-        let (said, hear) = mpsc::channel(MAX_WAITING);
-        self.waiting().transfers.insert(id, said);
+    pub fn claim_transfer(self: &Arc<Self>, id: u32) -> (mpsc::Receiver<FromNode>, TransferClaim) {
+        let (sender, receiver) = mpsc::channel(MAX_WAITING);
+        self.waiting().transfers.insert(id, sender);
         let node = self.clone();
-        (hear, TransferClaim { node, id })
+        (receiver, TransferClaim { node, id })
     }
 
     /// Returns whether it streams the output of background processes.
@@ -294,8 +297,9 @@ impl ConnectedNode {
 
     /// Watches one of its background processes.
     pub fn watch(self: &Arc<Self>, id: String, session: String) -> Result<ProcessWatch, ToolError> {
-        let (told, hear) = mpsc::channel(1);
+        let (sender, receiver) = mpsc::channel(1);
         let mut waiting = self.waiting();
+        // Checked under the lock that inserts, so that concurrent watches cannot exceed the limit.
         if waiting.watches.len() >= MAX_WATCHES {
             let name = self.id();
             let message =
@@ -303,18 +307,19 @@ impl ConnectedNode {
             return Err(ToolError::new(ErrorCode::Unavailable, message)
                 .hint("close another watch and retry"));
         }
-        waiting.watches.insert(id.clone(), told);
+        // Registered before the first request, so that its output finds a receiver.
+        waiting.watches.insert(id.clone(), sender);
         drop(waiting);
         Ok(ProcessWatch {
             node: self.clone(),
             id,
             session,
-            hear,
+            receiver,
         })
     }
 
     /// Accepts output of a watched process; drops output that nobody asked for.
-    pub fn watched(&self, output: ProcessOutputEvent) {
+    pub fn on_process_output(&self, output: ProcessOutputEvent) {
         let waiting = self.waiting();
         if let Some(watch) = waiting.watches.get(&output.watch_id) {
             let _ = watch.try_send(output);
@@ -322,13 +327,14 @@ impl ConnectedNode {
     }
 
     /// Accepts a response. Returns whether anyone waited for it.
-    pub fn answered(&self, answer: ToolResultParams) -> bool {
+    pub fn on_result(&self, answer: ToolResultParams) -> bool {
         let waited = self.waiting().calls.remove(&answer.call_id);
+        // A response may come twice after a reconnect; the second finds no entry.
         waited.is_some_and(|waited| waited.answer.send(answer).is_ok())
     }
 
     /// Accepts output of a call; drops output that nobody waits for.
-    pub fn printed(&self, output: &ToolOutputEvent) {
+    pub fn on_tool_output(&self, output: &ToolOutputEvent) {
         let waiting = self.waiting();
         let progress = waiting.calls.get(&output.call_id);
         let progress = progress.map(|waiter| waiter.progress.clone());
@@ -340,25 +346,26 @@ impl ConnectedNode {
     }
 
     /// Accepts its log. Returns whether anyone waited for it.
-    pub fn logged(&self, answer: LogsResultParams) -> bool {
+    pub fn on_log(&self, answer: LogsResultParams) -> bool {
         let waited = self.waiting().logs.remove(&answer.call_id);
         waited.is_some_and(|waited| waited.send(answer).is_ok())
     }
 
     /// Accepts a message about a transfer. Returns whether the transfer was assigned to this node.
     /// Waits while the receiver is behind, which slows the node's socket down.
-    pub async fn said(&self, transfer: u32, what: FromNode) -> bool {
-        let given = self.waiting().transfers.get(&transfer).cloned();
-        match given {
-            Some(given) => given.send(what).await.is_ok(),
+    pub async fn on_transfer_message(&self, transfer: u32, what: FromNode) -> bool {
+        let claimed = self.waiting().transfers.get(&transfer).cloned();
+        match claimed {
+            Some(claimed) => claimed.send(what).await.is_ok(),
             None => false,
         }
     }
 
     /// Accepts a binary frame; drops one of a transfer that was not assigned to this node.
-    pub async fn sent(&self, frame: Bytes) {
+    pub async fn on_binary_frame(&self, frame: Bytes) {
         if let Ok(BinaryFrame { transfer, .. }) = BinaryFrame::decode(&frame) {
-            self.said(transfer, FromNode::Frame(frame)).await;
+            self.on_transfer_message(transfer, FromNode::Frame(frame))
+                .await;
         }
     }
 }
@@ -372,7 +379,7 @@ struct PendingCall<'a> {
 impl PendingCall<'_> {
     fn cancel(&self) {
         if self.node.about.cancels {
-            self.node.mention(&ToolCancelEvent {
+            self.node.try_send_message(&ToolCancelEvent {
                 call_id: self.call_id.to_owned(),
             });
         }
@@ -382,7 +389,7 @@ impl PendingCall<'_> {
 impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         let unanswered = self.node.waiting().calls.remove(self.call_id).is_some();
-        if unanswered && !self.node.gone.is_cancelled() {
+        if unanswered && !self.node.closed.is_cancelled() {
             self.cancel();
         }
     }
@@ -405,7 +412,7 @@ pub struct ProcessWatch {
     node: Arc<ConnectedNode>,
     id: String,
     session: String,
-    hear: mpsc::Receiver<ProcessOutputEvent>,
+    receiver: mpsc::Receiver<ProcessOutputEvent>,
 }
 
 impl ProcessWatch {
@@ -417,17 +424,17 @@ impl ProcessWatch {
     /// Requests and returns the next output, as soon as there is some. The node sends only what was
     /// requested, so a slow reader holds back nothing but itself.
     pub async fn next(&mut self, from: Option<u64>) -> Result<ProcessOutputEvent, ToolError> {
-        let _ = self.hear.try_recv(); // discard output that was not requested
-        let ask = ProcessWatchEvent {
+        let _ = self.receiver.try_recv(); // discard output that was not requested
+        let request = ProcessWatchEvent {
             watch_id: self.id.clone(),
             session_id: self.session.clone(),
             from,
         };
-        self.node.tell(&ask).await?;
+        self.node.send_message(&request).await?;
         tokio::select! {
             biased;
-            told = self.hear.recv() => told.ok_or_else(|| self.node.lost()),
-            () = self.node.gone.cancelled() => Err(self.node.lost()),
+            output = self.receiver.recv() => output.ok_or_else(|| self.node.closed_error()),
+            () = self.node.closed.cancelled() => Err(self.node.closed_error()),
         }
     }
 }
@@ -435,16 +442,18 @@ impl ProcessWatch {
 impl Drop for ProcessWatch {
     fn drop(&mut self) {
         self.node.waiting().watches.remove(&self.id);
-        if !self.node.gone.is_cancelled() {
+        if !self.node.closed.is_cancelled() {
+            // `Drop` cannot wait: if the queue is full, the node sends once more, and that output is dropped.
             let watch_id = std::mem::take(&mut self.id);
-            self.node.mention(&ProcessUnwatchEvent { watch_id });
+            self.node
+                .try_send_message(&ProcessUnwatchEvent { watch_id });
         }
     }
 }
 
-struct Forget<F: FnMut()>(F);
+struct RunOnDrop<F: FnMut()>(F);
 
-impl<F: FnMut()> Drop for Forget<F> {
+impl<F: FnMut()> Drop for RunOnDrop<F> {
     fn drop(&mut self) {
         (self.0)();
     }

@@ -9,12 +9,12 @@ use manyhands_wire::{
 };
 use serde_json::Value;
 
-use super::naming::full_name;
+use super::names::full_name;
 
 /// The most tools of one node.
 const MAX_TOOLS: usize = 128;
 /// The longest description plus schema of a tool.
-const MAX_WORDS: usize = 64 * 1024;
+const MAX_DESCRIPTION: usize = 64 * 1024;
 
 /// A validated offer.
 #[derive(Debug)]
@@ -158,9 +158,9 @@ fn check(tool: ToolDefinition, runtime: &NodeRuntime) -> Result<Tool, ToolError>
             "{name:?} is not a tool's name: use 1-64 of A-Z, a-z, 0-9, _ and -"
         ));
     }
-    if description.len() > MAX_WORDS || schema.to_string().len() > MAX_WORDS {
+    if description.len() > MAX_DESCRIPTION || schema.to_string().len() > MAX_DESCRIPTION {
         return wrong(format!(
-            "the definition of {name} exceeds {MAX_WORDS} bytes"
+            "the definition of {name} exceeds {MAX_DESCRIPTION} bytes"
         ));
     }
     let parameter = format!("nodeRuntime.toolCapabilities.{name}");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_in_order_is_taken() {
+    fn a_valid_offer_is_accepted() {
         let offer = read(|_| {}).unwrap();
         assert_eq!(offer.tools[0].capabilities, ["filesystem.read"]);
         assert!(!offer.cancels && !offer.checked);
@@ -262,8 +262,8 @@ mod tests {
             (json!(7), "is not a JSON object"),
         ] {
             let offer = read(|p| {
-                let bad = json!({ "name": "Bad", "description": "", "inputSchema": schema });
-                p["tools"].as_array_mut().unwrap().push(bad);
+                let invalid = json!({ "name": "Bad", "description": "", "inputSchema": schema });
+                p["tools"].as_array_mut().unwrap().push(invalid);
                 p["nodeRuntime"]["toolCapabilities"]["Bad"] = json!(["shell.exec"]);
             });
             let offer = offer.unwrap();

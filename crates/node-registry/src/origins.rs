@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use manyhands_core::{CallContext, NodeId, TokenId};
 
 /// The most calls remembered.
-const KEPT: usize = 8_192;
+const MAX_ORIGINS: usize = 8_192;
 
 /// Who started a process, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,9 +41,10 @@ impl Origins {
             session: context.lineage.last().cloned(),
             token: context.caller.principal.token(),
         };
+        // The path's own call id, which the node returns with its notices.
         let call = context.call.to_string();
         let mut recent = self.recent.lock().expect("no panic while held");
-        if recent.order.len() == KEPT
+        if recent.order.len() == MAX_ORIGINS
             && let Some(oldest) = recent.order.pop_front()
         {
             recent.of_call.remove(&oldest);
@@ -69,5 +70,5 @@ pub struct ProcessNotice {
     /// Who started it, if known.
     pub origin: Option<ProcessOrigin>,
     /// The message of the node.
-    pub told: manyhands_wire::NodeExecEventParams,
+    pub params: manyhands_wire::NodeExecEventParams,
 }

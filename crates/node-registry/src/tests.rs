@@ -22,7 +22,7 @@ struct Fixture {
 }
 
 /// Somebody who connects, and the token they show.
-struct Guest {
+struct ConnectingPeer {
     caller: Caller,
     token: TokenId,
 }
@@ -61,9 +61,9 @@ impl Fixture {
     }
 
     fn join(&self, name: &str, token: Option<TokenId>) -> (Arc<ConnectedNode>, Written) {
-        let (words, written) = mpsc::channel(8);
+        let (messages, written) = mpsc::channel(8);
         let (bulk, _) = mpsc::channel(8);
-        let outbox = NodeOutbox { words, bulk };
+        let outbox = NodeOutbox { messages, bulk };
         let joined = self.nodes.join(id(name), offer(), token, outbox);
         (joined.unwrap(), written)
     }
@@ -72,7 +72,7 @@ impl Fixture {
         self.catalogue.load().resolve(tool).is_some()
     }
 
-    fn guest(&self, role: Role, name: &str) -> Guest {
+    fn peer(&self, role: Role, name: &str) -> ConnectingPeer {
         let token = self.ids.next();
         let credential = Credential {
             id: token,
@@ -87,7 +87,7 @@ impl Fixture {
             ..Rights::owner()
         };
         let caller = Caller::new(principal, name, rights);
-        Guest { caller, token }
+        ConnectingPeer { caller, token }
     }
 
     fn context(&self) -> CallContext {
@@ -127,7 +127,7 @@ fn offer() -> Offer {
 }
 
 /// The next event on a node's socket, and its payload.
-async fn told(written: &mut Written) -> (String, Value) {
+async fn sent_event(written: &mut Written) -> (String, Value) {
     let Some(Message::Text(text)) = written.recv().await else {
         panic!("nothing was told");
     };
@@ -153,16 +153,16 @@ async fn tools_are_there_as_long_as_the_connection() {
 }
 
 #[tokio::test]
-async fn who_comes_under_a_name_takes_it_over_at_once() {
+async fn a_second_connection_replaces_the_first_at_once() {
     let fixture = Fixture::new().await;
-    let (old, mut heard) = fixture.join("laptop", None);
+    let (old, mut old_messages) = fixture.join("laptop", None);
     let context = fixture.context();
-    let asked = old.call("Bash", json!({}), &context);
+    let pending_call = old.call("Bash", json!({}), &context);
     let replace = async {
-        told(&mut heard).await;
+        sent_event(&mut old_messages).await;
         fixture.join("laptop", None)
     };
-    let (failed, (new, _written)) = tokio::join!(asked, replace);
+    let (failed, (new, _written)) = tokio::join!(pending_call, replace);
     let failed = failed.unwrap_err();
     assert_eq!(failed.code, ErrorCode::Unavailable);
     assert!(failed.code.retryable() && failed.message.contains("replaced"));
@@ -174,67 +174,69 @@ async fn who_comes_under_a_name_takes_it_over_at_once() {
 }
 
 #[tokio::test]
-async fn a_call_is_answered_by_its_node_and_taken_back_when_nobody_waits() {
+async fn a_call_is_answered_by_its_node_and_cancelled_when_dropped() {
     let fixture = Fixture::new().await;
-    let (node, mut heard) = fixture.join("laptop", None);
+    let (node, mut old_messages) = fixture.join("laptop", None);
     let context = fixture.context();
     let answer = async {
-        let (event, payload) = told(&mut heard).await;
+        let (event, payload) = sent_event(&mut old_messages).await;
         assert_eq!(event, "tool.invoke");
         assert_eq!(payload["tool"], "Bash");
-        node.answered(ToolResultParams {
+        node.on_result(ToolResultParams {
             call_id: payload["callId"].as_str().unwrap().to_owned(),
             result: Some(json!({ "status": "completed" })),
             ..Default::default()
         })
     };
-    let (answered, wanted) = tokio::join!(node.call("Bash", json!({}), &context), answer);
-    assert!(wanted);
+    let (answered, answered_wanted) = tokio::join!(node.call("Bash", json!({}), &context), answer);
+    assert!(answered_wanted);
     assert_eq!(answered.unwrap().result.unwrap()["status"], "completed");
 
-    let mut asked = Box::pin(node.call("Bash", json!({}), &context));
+    let mut pending_call = Box::pin(node.call("Bash", json!({}), &context));
     tokio::select! {
-        _ = &mut asked => panic!("nobody answered"),
-        (event, _) = told(&mut heard) => assert_eq!(event, "tool.invoke"),
+        _ = &mut pending_call => panic!("nobody answered"),
+        (event, _) = sent_event(&mut old_messages) => assert_eq!(event, "tool.invoke"),
     }
-    drop(asked);
-    let (event, payload) = told(&mut heard).await;
+    drop(pending_call);
+    let (event, payload) = sent_event(&mut old_messages).await;
     assert_eq!(event, "tool.cancel");
     assert_eq!(payload["callId"], context.call.to_string());
     let late = ToolResultParams {
         call_id: context.call.to_string(),
         ..Default::default()
     };
-    assert!(!node.answered(late), "nobody waits any more");
+    assert!(!node.on_result(late), "nobody waits any more");
     assert!(node.is_idle());
 }
 
 #[tokio::test]
 async fn a_token_is_good_for_one_name() {
     let fixture = Fixture::new().await;
-    let name = |guest: &Guest, said: &str| fixture.nodes.name_for(&guest.caller, guest.token, said);
-    let owner = fixture.guest(Role::Owner, "me");
-    let laptop = fixture.guest(Role::Node, "laptop");
+    let name = |peer: &ConnectingPeer, requested: &str| {
+        fixture.nodes.name_for(&peer.caller, peer.token, requested)
+    };
+    let owner = fixture.peer(Role::Owner, "me");
+    let laptop = fixture.peer(Role::Node, "laptop");
     assert_eq!(name(&owner, "anything"), Ok(id("anything")));
     assert_eq!(name(&laptop, "laptop"), Ok(id("laptop")));
-    for (guest, said) in [
+    for (peer, requested) in [
         (&laptop, "server"),
         (&laptop, "gsv"),
         (&laptop, "Laptop"),
-        (&fixture.guest(Role::Client, "laptop"), "laptop"),
-        (&fixture.guest(Role::ReadOnly, "laptop"), "laptop"),
+        (&fixture.peer(Role::Client, "laptop"), "laptop"),
+        (&fixture.peer(Role::ReadOnly, "laptop"), "laptop"),
     ] {
-        assert!(name(guest, said).is_err(), "{said}");
+        assert!(name(peer, requested).is_err(), "{requested}");
     }
 }
 
 #[tokio::test]
 async fn a_renamed_node_comes_back_under_its_new_name() {
     let mut fixture = Fixture::new().await;
-    let laptop = fixture.guest(Role::Node, "laptop");
+    let laptop = fixture.peer(Role::Node, "laptop");
     let (node, _written) = fixture.join("laptop", Some(laptop.token));
     fixture.nodes.rename("laptop", "desk").await.unwrap();
-    assert!(node.gone().is_cancelled(), "it has to connect again");
+    assert!(node.closed().is_cancelled(), "it has to connect again");
     assert!(!fixture.has("laptop__Bash"));
     fixture.reopen().await;
     assert_eq!(
@@ -247,7 +249,7 @@ async fn a_renamed_node_comes_back_under_its_new_name() {
         fixture.nodes.name_for(&laptop.caller, laptop.token, "desk"),
         Ok(id("desk"))
     );
-    let newcomer = fixture.guest(Role::Node, "laptop");
+    let newcomer = fixture.peer(Role::Node, "laptop");
     assert_eq!(
         fixture
             .nodes
@@ -286,7 +288,7 @@ async fn a_code_names_a_node_once() {
     let minutes = Duration::from_secs(900);
     let (code, _) = fixture
         .nodes
-        .make_code(&id("laptop"), minutes)
+        .create_code(&id("laptop"), minutes)
         .await
         .unwrap();
     let typed = format!(" {} ", code.to_uppercase());
@@ -297,12 +299,12 @@ async fn a_code_names_a_node_once() {
 }
 
 #[tokio::test]
-async fn news_are_told_once_to_whoever_started_it() {
+async fn process_notices_are_published_once_to_their_origin() {
     let fixture = Fixture::new().await;
     let context = fixture.context();
     fixture.nodes.origins.note(&id("laptop"), &context);
-    let mut heard = fixture.nodes.news();
-    let news = |event_id: &str, event, call: Option<String>| NodeExecEventParams {
+    let mut old_messages = fixture.nodes.notices();
+    let notice = |event_id: &str, event, call: Option<String>| NodeExecEventParams {
         event_id: event_id.to_owned(),
         session_id: "s".to_owned(),
         event,
@@ -315,23 +317,44 @@ async fn news_are_told_once_to_whoever_started_it() {
     };
     let call = Some(context.call.to_string());
     let laptop = id("laptop");
-    let started = news("1", ExecEvent::Started, call.clone());
+    let started = notice("1", ExecEvent::Started, call.clone());
     assert!(
         fixture
             .nodes
-            .tell(&laptop, started.clone())
+            .record_notice(&laptop, started.clone())
             .await
             .unwrap()
             .0
     );
-    assert!(!fixture.nodes.tell(&laptop, started).await.unwrap().0);
-    let finished = news("2", ExecEvent::Finished, None);
-    assert!(fixture.nodes.tell(&laptop, finished).await.unwrap().0);
+    assert!(
+        !fixture
+            .nodes
+            .record_notice(&laptop, started)
+            .await
+            .unwrap()
+            .0
+    );
+    let finished = notice("2", ExecEvent::Finished, None);
+    assert!(
+        fixture
+            .nodes
+            .record_notice(&laptop, finished)
+            .await
+            .unwrap()
+            .0
+    );
     for _ in 0..2 {
-        let told = heard.recv().await.unwrap();
-        assert_eq!(told.origin.as_ref().unwrap().agent, "main");
+        let sent_event = old_messages.recv().await.unwrap();
+        assert_eq!(sent_event.origin.as_ref().unwrap().agent, "main");
     }
-    let elsewhere = news("3", ExecEvent::Started, call);
-    fixture.nodes.tell(&id("server"), elsewhere).await.unwrap();
-    assert!(heard.recv().await.unwrap().origin.is_none(), "not its call");
+    let elsewhere = notice("3", ExecEvent::Started, call);
+    fixture
+        .nodes
+        .record_notice(&id("server"), elsewhere)
+        .await
+        .unwrap();
+    assert!(
+        old_messages.recv().await.unwrap().origin.is_none(),
+        "not its call"
+    );
 }

@@ -9,7 +9,7 @@ use manyhands_core::{
 };
 use serde_json::Value;
 
-use super::naming::{full_name, plain_path};
+use super::names::{full_name, plain_path};
 use super::node::ConnectedNode;
 use super::{Definition, Origins};
 
@@ -17,7 +17,7 @@ use super::{Definition, Origins};
 const DEADLINE: Duration = Duration::from_secs(300);
 /// How much longer than its own timeout a call may take, so that the node itself reports the
 /// timeout.
-const PATIENCE: Duration = Duration::from_secs(10);
+const RESULT_GRACE: Duration = Duration::from_secs(10);
 
 /// One tool of one connected node.
 pub(super) struct NodeTool {
@@ -43,7 +43,7 @@ impl NodeTool {
         let id = node.id();
         let mut spec = ToolSpec::new(&full_name(id, name), "node")
             .effects(effects(capabilities))
-            .deadline(DEADLINE + PATIENCE)
+            .deadline(DEADLINE + RESULT_GRACE)
             .runs_on(RunsOn::Node { id: id.to_string() });
         spec.group = Group::Extra;
         spec.description = definition.description.clone();
@@ -93,8 +93,8 @@ impl Tool for NodeTool {
 
     /// The call's own `timeout` (milliseconds) counts for tools that run programs.
     fn deadline_of(&self, arguments: &Value) -> Duration {
-        let asked = arguments["timeout"].as_u64().filter(|_| self.runs);
-        asked.map_or(DEADLINE, Duration::from_millis) + PATIENCE
+        let requested = arguments["timeout"].as_u64().filter(|_| self.runs);
+        requested.map_or(DEADLINE, Duration::from_millis) + RESULT_GRACE
     }
 
     async fn call(&self, arguments: Value, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -172,15 +172,15 @@ mod tests {
 
     #[test]
     fn a_node_cannot_claim_codes_of_the_gateway() {
-        let code = |word| failure(Some(word), "x".to_owned()).code;
+        let code = |code| failure(Some(code), "x".to_owned()).code;
         assert_eq!(code("not_found"), ErrorCode::NotFound);
-        for word in [
+        for unknown in [
             "approval_required",
             "unauthenticated",
             "internal",
             "nonsense",
         ] {
-            assert_eq!(code(word), ErrorCode::Failed, "{word}");
+            assert_eq!(code(unknown), ErrorCode::Failed, "{unknown}");
         }
         assert_eq!(
             failure(None, "a\nhint: b".to_owned()).hint.as_deref(),

@@ -15,7 +15,7 @@ pub struct BackoffPlan {
     /// other continuously.
     pub replaced: Duration,
     /// How long a connection must last for the delay to be reset.
-    pub held: Duration,
+    pub stable_after: Duration,
 }
 
 impl Default for BackoffPlan {
@@ -24,7 +24,7 @@ impl Default for BackoffPlan {
             first: Duration::from_secs(3),
             longest: Duration::from_secs(300),
             replaced: Duration::from_secs(60),
-            held: Duration::from_secs(60),
+            stable_after: Duration::from_secs(60),
         }
     }
 }
@@ -48,7 +48,7 @@ impl Backoff {
     /// Records the end of a connection that lasted for `lasted`.
     pub(crate) fn connected(&mut self, lasted: Duration) {
         // A gateway that accepts and drops connections must not be dialed at the shortest delay forever.
-        if lasted >= self.plan.held {
+        if lasted >= self.plan.stable_after {
             self.next = self.plan.first;
         }
     }
@@ -89,9 +89,9 @@ mod tests {
             full = (full * 2).min(Duration::from_secs(300));
         }
         assert!(jittered > 6);
-        backoff.connected(plan.held / 2);
+        backoff.connected(plan.stable_after / 2);
         assert!(backoff.wait() > Duration::from_secs(100), "it did not hold");
-        backoff.connected(plan.held);
+        backoff.connected(plan.stable_after);
         assert!(backoff.wait() <= plan.first);
     }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::run::Node;
+use crate::node::Node;
 use crate::seen_calls::SeenCalls;
 use crate::tools::OutputOptions;
 use crate::writer::{ConnectionClosed, Outgoing};
@@ -50,27 +50,35 @@ impl Calls {
     /// Starts a call, unless it is a duplicate or there are too many.
     pub(crate) async fn start(
         &mut self,
-        ask: ToolInvokeEvent,
+        request: ToolInvokeEvent,
         node: &Arc<Node>,
         seen_calls: &mut SeenCalls,
         outgoing: &Outgoing,
     ) -> Result<(), ConnectionClosed> {
         // Remembered before it starts: the gateway resends after a reconnect, and no call may run twice.
-        if !seen_calls.take(&ask.call_id) {
-            return match self.running.contains_key(&ask.call_id) {
+        if !seen_calls.insert_new(&request.call_id) {
+            return match self.running.contains_key(&request.call_id) {
                 // Still running here: its result answers the duplicate as well.
                 true => Ok(()),
-                false => outgoing.text(answer(ask.call_id, Err(duplicate()))).await,
+                false => {
+                    outgoing
+                        .text(answer(request.call_id, Err(duplicate())))
+                        .await
+                }
             };
         }
+        // After the duplicate check: a resent call must not be refused because of a limit that it fills
+        // itself.
         if self.running.len() >= MAX_CALLS {
-            return outgoing.text(answer(ask.call_id, Err(too_many()))).await;
+            return outgoing
+                .text(answer(request.call_id, Err(too_many())))
+                .await;
         }
         // A child, so that dropping `Calls` cancels this call together with all others.
         let cancel = self.all.child_token();
-        self.running.insert(ask.call_id.clone(), cancel.clone());
-        let call_id = ask.call_id.clone();
-        let work = run(ask, node.clone(), outgoing.clone(), cancel);
+        self.running.insert(request.call_id.clone(), cancel.clone());
+        let call_id = request.call_id.clone();
+        let work = run(request, node.clone(), outgoing.clone(), cancel);
         let task = self.tasks.spawn(work).id();
         self.of_task.insert(task, call_id);
         Ok(())
@@ -78,6 +86,7 @@ impl Calls {
 
     /// Cancels a call that nobody waits for any more.
     pub(crate) fn cancel(&mut self, call_id: &str) {
+        // The entry stays until the task ends, because a cancelled call still reports how far it came.
         if let Some(cancel) = self.running.get(call_id) {
             cancel.cancel();
         }
@@ -97,25 +106,34 @@ impl Calls {
     }
 }
 
-async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: CancellationToken) {
+async fn run(
+    request: ToolInvokeEvent,
+    node: Arc<Node>,
+    outgoing: Outgoing,
+    cancel: CancellationToken,
+) {
     // Monotonic: the wall clock may be set while the call runs.
     let since = node.toolbox.clock().monotonic();
-    let watched = ask.output == Some(true);
+    let watched = request.output == Some(true);
     let live = watched.then(|| Arc::new(Live::new(&Redactor::default())));
     let progress = live.clone().map_or_else(Progress::default, |live| {
         Progress::default().with_output(move |text| live.take(text))
     });
     let output = OutputOptions {
         progress,
-        full_output: ask.full_output == Some(true),
+        full_output: request.full_output == Some(true),
     };
-    let call = node
-        .toolbox
-        .call(&ask.tool, ask.args, &ask.call_id, &cancel, output);
+    let call = node.toolbox.call(
+        &request.tool,
+        request.args,
+        &request.call_id,
+        &cancel,
+        output,
+    );
     // A panic in one tool must not end the node and with it all other calls.
     let call = AssertUnwindSafe(call).catch_unwind();
     let send_output = |text| {
-        let call_id = ask.call_id.clone();
+        let call_id = request.call_id.clone();
         outgoing.try_text(ToolOutputEvent { call_id, text }.encode());
     };
     let outcome = match &live {
@@ -133,13 +151,13 @@ async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: 
     let outcome = outcome.unwrap_or_else(|panic| Err(tool_panicked(&*panic)));
     let took = node.toolbox.clock().monotonic().saturating_sub(since);
     let about = json!({
-        "tool": ask.tool, "callId": ask.call_id, "ok": outcome.is_ok(),
+        "tool": request.tool, "callId": request.call_id, "ok": outcome.is_ok(),
         "durationMs": millis(took), "code": outcome.as_ref().err().map(|e| e.code.as_str()),
     });
     node.log
         .info("tool_call_finished", "tool call finished", about);
     // A closed connection takes no response, and nobody waits for one.
-    let _ = outgoing.text(answer(ask.call_id, outcome)).await;
+    let _ = outgoing.text(answer(request.call_id, outcome)).await;
 }
 
 fn answer(call_id: String, outcome: Result<Value, ToolError>) -> String {
@@ -160,6 +178,7 @@ fn answer(call_id: String, outcome: Result<Value, ToolError>) -> String {
     let frame = params.encode(&id);
     // An oversized frame would close the socket; an error fails only this call.
     if frame.len() > MAX_RESPONSE && params.error.is_none() {
+        // Recurses once: an error is far smaller than the limit.
         return answer(params.call_id, Err(too_large(frame.len())));
     }
     frame
@@ -182,6 +201,7 @@ fn too_large(bytes: usize) -> ToolError {
 }
 
 fn tool_panicked(panic: &(dyn Any + Send)) -> ToolError {
+    // `panic!` carries a `&str` if it has only a literal, otherwise a `String`.
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     ToolError::internal(format!(

@@ -6,9 +6,11 @@
 
 mod backoff;
 mod calls;
-mod dial;
+mod handshake;
 mod log;
+mod node;
 mod outbox;
+mod partial_files;
 mod run;
 mod seen_calls;
 mod serve;

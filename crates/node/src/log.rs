@@ -71,10 +71,10 @@ impl NodeLog {
     /// Returns the last lines, oldest first, and whether there were more.
     pub fn last(&self, count: usize) -> (Vec<String>, bool) {
         let lines = self.lines.lock().expect("no panic while held");
-        let mut room = MAX_BYTES;
+        let mut budget = MAX_BYTES;
         let fits = |line: &&String| {
-            let left = room.checked_sub(line.len());
-            room = left.unwrap_or(0);
+            let left = budget.checked_sub(line.len());
+            budget = left.unwrap_or(0);
             left.is_some()
         };
         // Counted from the newest: if not all lines fit, the oldest are the ones to leave out.

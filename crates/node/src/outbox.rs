@@ -43,6 +43,7 @@ impl Outbox {
     fn add(&self, event: NodeExecEventParams) {
         let mut queued = self.events();
         queued.push_back(event);
+        // The oldest goes: a newer event of the same process usually says how it ended.
         let lost = (queued.len() > MAX_EVENTS).then(|| queued.pop_front());
         drop(queued);
         if let Some(lost) = lost.flatten() {
@@ -89,6 +90,8 @@ impl Outbox {
         mut responses: mpsc::Receiver<Response>,
     ) -> Infallible {
         loop {
+            // One at a time, and removed only when acknowledged: the gateway receives the events of a process
+            // in order.
             let event = self.first().await;
             let id = &event.event_id;
             if outgoing.text(event.encode(id)).await.is_err() {
@@ -121,6 +124,7 @@ impl Outbox {
 async fn response_to(id: &str, responses: &mut mpsc::Receiver<Response>) -> Option<Response> {
     loop {
         let response = responses.recv().await?;
+        // Late responses to an earlier attempt, and those about transfers, are skipped.
         if response.id == id {
             return Some(response);
         }
@@ -130,6 +134,7 @@ async fn response_to(id: &str, responses: &mut mpsc::Receiver<Response>) -> Opti
 /// Returns whether resending would not help.
 fn is_final(error: &ErrorShape) -> bool {
     let later = [Code::Internal, Code::Unavailable, Code::Timeout];
+    // The gateway's own verdict counts more than the code.
     error.retryable != Some(true) && later.iter().all(|code| code.number() != error.code)
 }
 
@@ -153,6 +158,7 @@ pub(crate) async fn collect(mut events: Receiver<JobEvent>, outbox: &Outbox, ids
 
 fn to_wire(event: JobEvent, ids: &Ids) -> NodeExecEventParams {
     NodeExecEventParams {
+        // Assigned once, so that the gateway recognises a resent event.
         event_id: ids.next::<Uuid>().to_string(),
         session_id: event.session_id.to_string(),
         event: match event.event {

@@ -10,12 +10,13 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::backoff::Backoff;
-use crate::dial::{Accepted, ConnectError, dial, socket_url};
+use crate::handshake::{Accepted, ConnectError, dial, socket_url};
 use crate::log::NodeLog;
+use crate::node::Node;
 use crate::outbox::{self, Outbox};
+use crate::partial_files::PartialFiles;
 use crate::seen_calls::SeenCalls;
 use crate::serve::{Disconnect, serve};
-use crate::transfer::PartialFiles;
 use crate::{NodeOptions, Toolbox, tls};
 
 /// Timeout of name resolution, connecting and the handshake together.
@@ -36,14 +37,6 @@ pub enum NodeError {
     /// The gateway permanently refuses this node.
     #[error("the gateway refused this node: {0}")]
     Refused(String),
-}
-
-/// State that outlives connections.
-pub(crate) struct Node {
-    pub(crate) toolbox: Toolbox,
-    pub(crate) log: NodeLog,
-    pub(crate) outbox: Outbox,
-    pub(crate) partial_files: PartialFiles,
 }
 
 /// Serves until `stop` fires or the gateway permanently refuses this node.
@@ -71,6 +64,7 @@ pub async fn run(
     chores.spawn(async move { outbox::collect(events, &listener.outbox, &ids).await });
     chores.spawn(sweep(node.clone()));
     let mut backoff = Backoff::new(options.backoff, node.toolbox.ids().clone());
+    // Outside the loop: a call that is resent after a reconnect must be recognised.
     let mut seen_calls = SeenCalls::default();
     loop {
         let ended = connection(&url, &options, &node, &mut seen_calls, &mut backoff, &stop);
@@ -139,10 +133,12 @@ async fn connection(
 /// Removes abandoned partial files, now and every hour.
 async fn sweep(node: Arc<Node>) {
     let mut hours = tokio::time::interval(SWEEP_INTERVAL);
+    // After a suspended machine wakes up, one sweep is enough for all missed hours.
     hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         hours.tick().await;
         let sweeper = node.clone();
+        // Every record costs several file operations, on any disk the user mounted.
         let swept = tokio::task::spawn_blocking(move || {
             let now = sweeper.toolbox.clock().now();
             sweeper.partial_files.sweep(sweeper.toolbox.files(), now)

@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::calls::Calls;
-use crate::dial::{Accepted, Socket, close_reason, describe};
-use crate::run::Node;
+use crate::handshake::{Accepted, Socket, close_reason, describe};
+use crate::node::Node;
 use crate::seen_calls::SeenCalls;
 use crate::transfer::Transfers;
 use crate::watches::Watches;
@@ -154,6 +154,7 @@ impl Session<'_> {
                 () = self.watches.ended() => continue,
                 () = self.transfers.ended() => continue,
             };
+            // Any message counts, pongs included: a busy gateway may have nothing else to send.
             last_received.touch();
             match message {
                 // A failed write is ignored: there may still be a close frame to read, with the reason.
@@ -187,45 +188,49 @@ impl Session<'_> {
         };
         match kind {
             EventKind::ToolInvoke => {
-                let Some(ask) = ToolInvokeEvent::read(event) else {
+                let Some(request) = ToolInvokeEvent::read(event) else {
                     return Ok(());
                 };
                 let (node, outgoing) = (self.node, &self.outgoing);
-                self.calls.start(ask, node, self.seen_calls, outgoing).await
+                self.calls
+                    .start(request, node, self.seen_calls, outgoing)
+                    .await
             }
             EventKind::ToolCancel => {
-                if let Some(ask) = ToolCancelEvent::read(event) {
-                    self.calls.cancel(&ask.call_id);
+                if let Some(request) = ToolCancelEvent::read(event) {
+                    // A cancellation of an unknown call is ignored: its result may be on the way already.
+                    self.calls.cancel(&request.call_id);
                 }
                 Ok(())
             }
             EventKind::ProcessWatch => match ProcessWatchEvent::read(event) {
-                Some(ask) => self.watches.watch(ask, self.node, &self.outgoing).await,
+                Some(request) => self.watches.watch(request, self.node, &self.outgoing).await,
                 None => Ok(()),
             },
             EventKind::ProcessUnwatch => {
-                if let Some(ask) = ProcessUnwatchEvent::read(event) {
-                    self.watches.end(&ask.watch_id);
+                if let Some(request) = ProcessUnwatchEvent::read(event) {
+                    self.watches.end(&request.watch_id);
                 }
                 Ok(())
             }
             EventKind::LogsGet => match LogsGetEvent::read(event) {
-                Some(ask) => self.outgoing.text(self.log(&ask)).await,
+                Some(request) => self.outgoing.text(self.log(&request)).await,
                 None => Ok(()),
             },
+            // The remaining kinds are transfers; those sent to nodes only by mistake are ignored there.
             transfer => self.transfers.on_event(transfer, event).await,
         }
     }
 
-    fn log(&self, ask: &LogsGetEvent) -> String {
-        let (lines, truncated) = self.node.log.last(ask.lines as usize);
+    fn log(&self, request: &LogsGetEvent) -> String {
+        let (lines, truncated) = self.node.log.last(request.lines as usize);
         let answer = LogsResultParams {
-            call_id: ask.call_id.clone(),
+            call_id: request.call_id.clone(),
             lines: Some(lines),
             truncated: Some(truncated),
             error: None,
         };
-        answer.encode(&ask.call_id)
+        answer.encode(&request.call_id)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Output of background processes, for clients that watch them.
 //!
 //! Each watch request is a task that waits for output and sends it once. Nothing is buffered for a watch: a late
-//! request gets what is still in seen_calls.
+//! request gets what is still in memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use manyhands_hands::jobs::{Followed, JobError};
 use manyhands_wire::{Payload, ProcessOutputEvent, ProcessWatchEvent};
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::run::Node;
+use crate::node::Node;
 use crate::writer::{ConnectionClosed, Outgoing};
 
 /// Maximum number of open watch requests.
 const MAX_WATCHES: usize = 64;
 /// Maximum number of characters per response.
-const PIECE: usize = 16_000;
+const MAX_CHARACTERS: usize = 16_000;
 
 /// The watches of one connection; they end with it.
 pub(crate) struct Watches {
@@ -36,19 +36,21 @@ impl Watches {
     /// Answers a watch request once there is output. A repeated request replaces the first.
     pub(crate) async fn watch(
         &mut self,
-        ask: ProcessWatchEvent,
+        request: ProcessWatchEvent,
         node: &Arc<Node>,
         outgoing: &Outgoing,
     ) -> Result<(), ConnectionClosed> {
         // The gateway repeats a request after a reconnect; answering twice would duplicate output.
-        self.end(&ask.watch_id);
+        self.end(&request.watch_id);
         if self.open.len() >= MAX_WATCHES {
             return outgoing
-                .text(failed(ask.watch_id, &too_many()).encode())
+                .text(failed(request.watch_id, &too_many()).encode())
                 .await;
         }
-        let watch = ask.watch_id.clone();
-        let task = self.tasks.spawn(tell(ask, node.clone(), outgoing.clone()));
+        let watch = request.watch_id.clone();
+        let task = self
+            .tasks
+            .spawn(send_output(request, node.clone(), outgoing.clone()));
         self.open.insert(watch, task);
         Ok(())
     }
@@ -69,30 +71,34 @@ impl Watches {
     }
 }
 
-async fn tell(ask: ProcessWatchEvent, node: Arc<Node>, outgoing: Outgoing) {
-    let told = match next(&ask, &node).await {
+async fn send_output(request: ProcessWatchEvent, node: Arc<Node>, outgoing: Outgoing) {
+    let event = match next(&request, &node).await {
         Ok(piece) => ProcessOutputEvent {
-            watch_id: ask.watch_id,
+            watch_id: request.watch_id,
             at: piece.at,
             next: piece.next,
             text: piece.text,
             ended: piece.ended.then_some(true),
             error: None,
         },
-        Err(error) => failed(ask.watch_id, &error.into()),
+        Err(error) => failed(request.watch_id, &error.into()),
     };
     // A closed connection takes no response, and nobody waits for one.
-    let _ = outgoing.text(told.encode()).await;
+    let _ = outgoing.text(event.encode()).await;
 }
 
-async fn next(ask: &ProcessWatchEvent, node: &Node) -> Result<Followed, JobError> {
-    let session = ask.session_id.parse()?;
-    node.toolbox.jobs().follow(session, ask.from, PIECE).await
+async fn next(request: &ProcessWatchEvent, node: &Node) -> Result<Followed, JobError> {
+    let session = request.session_id.parse()?;
+    node.toolbox
+        .jobs()
+        .follow(session, request.from, MAX_CHARACTERS)
+        .await
 }
 
 fn failed(watch_id: String, error: &ToolError) -> ProcessOutputEvent {
     ProcessOutputEvent {
         watch_id,
+        // Ended, so that the gateway does not ask again for what cannot succeed.
         ended: Some(true),
         error: Some(error.text()),
         ..ProcessOutputEvent::default()

@@ -8,7 +8,7 @@ use futures_util::{Sink, SinkExt};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::dial::Socket;
+use crate::handshake::Socket;
 
 /// Maximum number of queued texts. A full queue delays the calls whose results do not fit, and nothing else.
 const MAX_TEXTS: usize = 1_024;
@@ -109,6 +109,7 @@ where
     while let Some(next) = message {
         let closing = next.is_close();
         sink.feed(next).await?;
+        // Nothing may follow a close frame, whatever else is queued.
         if closing {
             sink.flush().await?;
             return Ok(WriteState::Closed);
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn text_goes_before_bulk_and_what_follows_frames_stays_behind_them() {
+    async fn text_overtakes_bulk_data_but_not_its_own_frames() {
         let (outgoing, mut queues) = Outgoing::new();
         outgoing.frame(Bytes::from_static(b"1")).await.unwrap();
         outgoing.text_behind_frames("2".to_owned()).await.unwrap();

@@ -106,21 +106,21 @@ impl FrameBuffer {
     }
 
     /// The length of the next frame, once known.
-    fn next_length(&self, most: usize) -> Result<Option<usize>, FrameTooLong> {
+    fn next_length(&self, limit: usize) -> Result<Option<usize>, FrameTooLong> {
         let Some(head) = self.bytes.first_chunk::<HEAD>() else {
             return Ok(None);
         };
         let length = u32::from_be_bytes(*head) as usize;
         // Checked before the body arrives: a huge length must not make us allocate.
-        if length > most {
+        if length > limit {
             return Err(FrameTooLong(length));
         }
         Ok(Some(length))
     }
 
-    /// Returns the next frame if it is complete; fails if it is longer than `most`.
-    pub(crate) fn take(&mut self, most: usize) -> Result<Option<Vec<u8>>, FrameTooLong> {
-        let Some(length) = self.next_length(most)? else {
+    /// Returns the next frame if it is complete; fails if it is longer than `limit`.
+    pub(crate) fn take(&mut self, limit: usize) -> Result<Option<Vec<u8>>, FrameTooLong> {
+        let Some(length) = self.next_length(limit)? else {
             return Ok(None);
         };
         let Some(body) = self.bytes.get(HEAD..HEAD + length) else {
@@ -152,14 +152,14 @@ mod tests {
                 sent.extend(u32::try_from(body.len()).unwrap().to_be_bytes());
                 sent.extend(body);
             }
-            let (mut incoming, mut got) = (FrameBuffer::default(), Vec::new());
+            let (mut incoming, mut received) = (FrameBuffer::default(), Vec::new());
             for piece in sent.chunks(piece) {
                 incoming.bytes().extend_from_slice(piece);
                 while let Some(body) = incoming.take(40).unwrap() {
-                    got.push(body);
+                    received.push(body);
                 }
             }
-            prop_assert_eq!(got, bodies);
+            prop_assert_eq!(received, bodies);
         }
     }
 

@@ -97,25 +97,28 @@ async fn serve(gateway: Arc<Gateway>, mut socket: Socket, info: UpgradeInfo) {
         Ok((admitted, PeerKind::EditorServer(brought), hello)) => {
             // Attached before the greeting: a greeted peer may rely on the session having its
             // tools.
-            match gateway.nodes.bring(*brought, outbox.clone()) {
+            match gateway
+                .nodes
+                .connect_editor_server(*brought, outbox.clone())
+            {
                 Ok(node) => {
-                    let _ = outbox.words.send(text(hello)).await;
+                    let _ = outbox.messages.send(text(hello)).await;
                     node::serve_brought(&gateway, &admitted, &node, outbox, stream, pulse).await
                 }
                 Err(error) => {
                     let close = closing(CloseCode::Policy, &error.message);
                     let failed = Response::failed(hello.id, shape::shape(error));
-                    let _ = outbox.words.send(text(failed)).await;
+                    let _ = outbox.messages.send(text(failed)).await;
                     Some(close)
                 }
             }
         }
         Ok((admitted, peer, hello)) => {
-            let _ = outbox.words.send(text(hello)).await;
+            let _ = outbox.messages.send(text(hello)).await;
             match peer {
-                PeerKind::Client => client(gateway, admitted, outbox.words, stream, pulse).await,
+                PeerKind::Client => client(gateway, admitted, outbox.messages, stream, pulse).await,
                 PeerKind::Bridge(served) => {
-                    let words = outbox.words;
+                    let words = outbox.messages;
                     bridge::serve(&gateway, &admitted, served, words, stream, pulse).await
                 }
                 PeerKind::EditorServer(_) => None, // served above
@@ -127,7 +130,7 @@ async fn serve(gateway: Arc<Gateway>, mut socket: Socket, info: UpgradeInfo) {
         Err(AdmitError::Rejected((id, error), code)) => {
             let close = closing(code, &error.message);
             let response = Response::failed(id.unwrap_or_default(), error);
-            let _ = outbox.words.send(text(response)).await;
+            let _ = outbox.messages.send(text(response)).await;
             Some(close)
         }
         Err(AdmitError::Closed(close)) => close,
@@ -277,7 +280,7 @@ impl ClientSession {
         let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
         let mut lapsed = pin!(gateway.auth.lapsed(&admitted));
         let stopping = gateway.stopping();
-        let (mut changes, mut news) = (gateway.nodes.changes(), gateway.nodes.news());
+        let (mut changes, mut news) = (gateway.nodes.changes(), gateway.nodes.notices());
         loop {
             while self.open.len() < MAX_OPEN_REQUESTS
                 && let Some(text) = self.waiting.pop_front()
@@ -391,7 +394,7 @@ impl ClientSession {
             self.send_event(&NodeExecNotice {
                 node_id: event.node.to_string(),
                 agent_id: started.map(|origin| origin.agent.clone()),
-                event: event.told.clone(),
+                event: event.params.clone(),
             });
         }
     }

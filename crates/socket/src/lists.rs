@@ -25,7 +25,7 @@ pub(super) async fn forward(gateway: &Gateway, caller: &Caller, outbox: &mpsc::S
     }
     let requests = gateway.path.approvals();
     let mut approvals = requests.changes().subscribe();
-    let mut nodes = gateway.nodes.roll().subscribe();
+    let mut nodes = gateway.nodes.node_changes().subscribe();
     let mut jobs = gateway.cron().changes().subscribe();
     let mut chats = gateway.chats().records().changes().subscribe();
     let mut next_expiry = requests.pending().await.ok().and_then(|(_, first)| first);

@@ -80,7 +80,7 @@ pub(super) async fn serve_brought(
         brought: true,
     };
     let close = session.run(stream, pulse).await;
-    gateway.nodes.take_away(node);
+    gateway.nodes.disconnect_editor_server(node);
     tracing::info!(event = "session_server_disconnected", server = %node.id(), "editor disconnected an MCP server");
     close
 }
@@ -105,21 +105,21 @@ impl NodeSession<'_> {
             tokio::select! {
                 biased;
                 ended = &mut lapsed => return Some(closing(CLOSE_UNAUTHENTICATED.into(), &ended.message)),
-                () = self.node.gone().cancelled() => {
+                () = self.node.closed().cancelled() => {
                     return Some(closing(CloseCode::Policy, self.node.why().unwrap_or("gone")));
                 }
                 () = &mut closing_time => return Some(closing(CloseCode::Restart, "the gateway is stopping")),
-                () = self.outbox.words.closed() => return None,
+                () = self.outbox.messages.closed() => return None,
                 _ = pings.tick() => {
                     if pulse.silent_for() > DEAD {
                         return None;
                     }
-                    let _ = self.outbox.words.try_send(Message::Ping(Default::default()));
+                    let _ = self.outbox.messages.try_send(Message::Ping(Default::default()));
                 }
                 message = stream.next() => {
                     match message {
                         Some(Ok(Message::Text(text))) => self.take(&text).await,
-                        Some(Ok(Message::Binary(frame))) => self.node.sent(frame).await,
+                        Some(Ok(Message::Binary(frame))) => self.node.on_binary_frame(frame).await,
                         Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
                         Some(Ok(Message::Close(_))) | None => return None,
                         Some(Err(error)) => return violation(&error),
@@ -146,15 +146,15 @@ impl NodeSession<'_> {
             Ok(Frame::Evt(event)) => {
                 if event.event == EventKind::ToolOutput.name() {
                     if let Some(output) = ToolOutputEvent::read(event) {
-                        self.node.printed(&output);
+                        self.node.on_tool_output(&output);
                     }
                 } else if event.event == EventKind::ProcessOutput.name() {
                     if let Some(output) = ProcessOutputEvent::read(event) {
-                        self.node.watched(output);
+                        self.node.on_process_output(output);
                     }
                 } else if let Some(ack) = TransferAckEvent::read(event) {
                     self.node
-                        .said(ack.transfer_id, FromNode::Ack(ack.bytes))
+                        .on_transfer_message(ack.transfer_id, FromNode::Ack(ack.bytes))
                         .await;
                 }
                 return;
@@ -171,12 +171,12 @@ impl NodeSession<'_> {
     }
 
     async fn answer(&self, response: Response) {
-        let _ = self.outbox.words.send(text(response)).await; // the node may have disconnected
+        let _ = self.outbox.messages.send(text(response)).await; // the node may have disconnected
     }
 
     /// Passes a transfer message on; rejects it unless the transfer was assigned to this node.
     async fn transfer(&self, id: u32, what: FromNode) -> Result<bool, ErrorShape> {
-        match self.node.said(id, what).await {
+        match self.node.on_transfer_message(id, what).await {
             true => Ok(true),
             false => {
                 let message = format!("no transfer {id} is open on this node");
@@ -202,13 +202,13 @@ impl NodeSession<'_> {
             Some(Method::ToolResult) => {
                 let answer = ToolResultParams::read(params)?;
                 let call = answer.call_id.clone();
-                let wanted = node.answered(answer);
+                let wanted = node.on_result(answer);
                 if !wanted {
                     tracing::info!(event = "late_result_dropped", node = %node.id(), call, "dropped a result that no call waits for any more");
                 }
                 wanted
             }
-            Some(Method::LogsResult) => node.logged(LogsResultParams::read(params)?),
+            Some(Method::LogsResult) => node.on_log(LogsResultParams::read(params)?),
             Some(Method::NodeExecEvent) => {
                 let event = NodeExecEventParams::read(params)?;
                 let new = self.gateway.handle_process_event(node.id(), event).await;

@@ -152,13 +152,13 @@ impl Socket {
             .max_frame_size(Some(limit));
         let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
         let (sink, incoming) = socket.split();
-        let (words, queued) = mpsc::channel(MAX_QUEUED);
+        let (messages, queued) = mpsc::channel(MAX_QUEUED);
         let (bulk, pieces) = mpsc::channel(MAX_PIECES);
         let stop_writing = CancellationToken::new();
         let writing = write(sink, queued, pieces, pulse.clone(), stop_writing.clone());
         Self {
             incoming,
-            outbox: NodeOutbox { words, bulk },
+            outbox: NodeOutbox { messages, bulk },
             pulse,
             writer: AbortOnDropHandle::new(tokio::spawn(writing)),
             stop_writing,
@@ -177,7 +177,7 @@ impl Socket {
         let closing = async {
             match with {
                 // Queued behind the responses that are already waiting.
-                Some(close) => drop(outbox.words.send(Message::Close(Some(close))).await),
+                Some(close) => drop(outbox.messages.send(Message::Close(Some(close))).await),
                 None => stop_writing.cancel(),
             }
             let Ok(sink) = writer.await else { return };

@@ -83,7 +83,7 @@ pub(super) async fn open(
         return Ok(None);
     }
     let slot = watches.slot().map_err(shape)?;
-    let id = gateway.nodes.fresh();
+    let id = gateway.nodes.new_id();
     let watched = node.watch(id.clone(), params.session_id.clone());
     let watched = watched.map_err(shape)?;
     let call = WatchedCall {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use manyhands_core::{OsEntropy, SystemClock};
 use manyhands_guard::Supervisor;
 use manyhands_upstream::{
-    Hooks, RpcError, Server, ServerRequestHandler, Speak, Transport, Upstream, UpstreamDeps,
+    Hooks, McpClient, RpcError, Server, ServerRequestHandler, Transport, Upstream, UpstreamDeps,
     UpstreamError,
 };
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ impl ServerRequestHandler for Defaults {
         all.as_object().cloned().unwrap_or_default()
     }
 
-    async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+    async fn handle(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         Ok(match method {
             "elicitation/create" => {
                 let fields = params["requestedSchema"]["properties"].as_object();
@@ -77,7 +77,7 @@ fn calls(tools: &[Value], context: &Value) -> Vec<(String, Value)> {
 }
 
 async fn run(url: String, context: Value) -> Result<(), UpstreamError> {
-    let ground = UpstreamDeps {
+    let deps = UpstreamDeps {
         supervisor: Supervisor::new(1),
         clock: Arc::new(SystemClock::default()),
         entropy: Arc::new(OsEntropy),
@@ -86,7 +86,7 @@ async fn run(url: String, context: Value) -> Result<(), UpstreamError> {
         url,
         headers: Vec::new(),
     };
-    let server = Upstream::new(Server::new("suite", transport), ground);
+    let server = Upstream::new(Server::new("suite", transport), deps);
     let private = server.open_private(Some(Arc::new(Defaults))).await?;
     let hooks = Hooks::default();
     let tools = private.list_tools(&hooks).await?;

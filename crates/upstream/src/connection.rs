@@ -10,118 +10,24 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::carrier::{Carrier, Head, garbage};
+use crate::client::McpClient;
 use crate::error::{RpcError, UpstreamError};
-use crate::greet::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, modern_meta};
 use crate::headers::{self, Mirrored};
 use crate::hooks::{Hooks, ServerRequestHandler};
-use crate::hub::{CallReply, Hub, PendingCall, PendingSlot};
+use crate::hub::{CallReply, Hub, PendingCall};
+use crate::link::ServerLink;
 use crate::listen::ChangeListener;
 use crate::message;
+use crate::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, modern_meta};
+use crate::peer::{Era, Peer};
 use crate::server::Server;
-use crate::speak::Speak;
 
 /// Timeout of closing a connection.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum questions in one result.
 const MAX_QUESTIONS: usize = 32;
 /// Delay before repeating a request whose result asked only for time.
-const LATER: Duration = Duration::from_millis(200);
-
-/// The protocol era of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Era {
-    /// Up to 2025-11-25: a connection begins with `initialize`.
-    Legacy,
-    /// Since 2026-07-28: each request is self-contained.
-    Modern,
-}
-
-/// A server's description of itself.
-#[derive(Debug, Clone)]
-pub struct Peer {
-    /// Its protocol era.
-    pub era: Era,
-    /// Its protocol version.
-    pub version: String,
-    /// Its name and version, as sent.
-    pub info: Value,
-    /// Its capabilities.
-    pub capabilities: Map<String, Value>,
-    /// Its instructions for use.
-    pub instructions: Option<String>,
-    /// The remaining fields of its description.
-    pub extra: Map<String, Value>,
-}
-
-impl Peer {
-    pub(crate) fn new(era: Era, version: &str, info: Value, mut rest: Map<String, Value>) -> Self {
-        let capabilities = match rest.remove("capabilities") {
-            Some(Value::Object(capabilities)) => capabilities,
-            _ => Map::new(),
-        };
-        let instructions = rest.remove("instructions");
-        Self {
-            era,
-            version: version.to_owned(),
-            info,
-            capabilities,
-            instructions: instructions.and_then(|i| i.as_str().map(str::to_owned)),
-            extra: rest,
-        }
-    }
-
-    /// Whether it declares `capability`, such as `prompts`.
-    pub fn can(&self, capability: &str) -> bool {
-        self.capabilities.contains_key(capability)
-    }
-}
-
-/// A transport with its pending requests.
-pub(crate) struct ServerLink {
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) carrier: Carrier,
-}
-
-impl ServerLink {
-    /// Sends a request that is never cancelled and has no timeout of its own.
-    pub(crate) async fn greet(
-        &self,
-        method: &str,
-        params: &Map<String, Value>,
-        call: Arc<PendingCall>,
-    ) -> CallReply {
-        let mut place = self.hub.place(call)?;
-        place.take_back = false;
-        self.exchange(&mut place, method, params).await
-    }
-
-    /// Sends a request that stays open until it is dropped, which cancels it.
-    pub(crate) async fn follow(
-        &self,
-        method: &str,
-        params: &Map<String, Value>,
-        call: Arc<PendingCall>,
-    ) -> CallReply {
-        let mut place = self.hub.place(call)?;
-        place.take_back = self.carrier.is_line();
-        self.exchange(&mut place, method, params).await
-    }
-
-    async fn exchange(
-        &self,
-        place: &mut PendingSlot,
-        method: &str,
-        params: &Map<String, Value>,
-    ) -> CallReply {
-        let body = message::request(place.id, method, params);
-        let head = Head {
-            method,
-            params,
-            mirrored: &[],
-        };
-        self.carrier.exchange(&self.hub, place, body, &head).await
-    }
-}
+const POLL_DELAY: Duration = Duration::from_millis(200);
 
 /// A connection to a server. Dropping it closes it.
 pub struct ServerConnection {
@@ -136,11 +42,11 @@ pub struct ServerConnection {
     mirrored: RwLock<HashMap<String, Arc<[Mirrored]>>>,
     /// Log level, which the modern era sends with each request.
     log_level: Mutex<Option<Value>>,
-    born: Instant,
+    opened: Instant,
     /// When it was last used.
     used: Mutex<Instant>,
     /// Notified when a request timed out.
-    pub(crate) doubt: Notify,
+    pub(crate) suspect: Notify,
 }
 
 impl Drop for ServerConnection {
@@ -156,6 +62,7 @@ impl ServerConnection {
         server: Arc<Server>,
         own: Option<Arc<dyn ServerRequestHandler>>,
     ) -> Self {
+        // In the legacy era notifications come over the connection itself.
         let listener = (peer.era == Era::Modern)
             .then(|| ChangeListener::start(link.clone(), &peer, server.capabilities.clone()));
         Self {
@@ -166,9 +73,9 @@ impl ServerConnection {
             listener,
             mirrored: RwLock::default(),
             log_level: Mutex::default(),
-            born: Instant::now(),
+            opened: Instant::now(),
             used: Mutex::new(Instant::now()),
-            doubt: Notify::new(),
+            suspect: Notify::new(),
         }
     }
 
@@ -182,24 +89,24 @@ impl ServerConnection {
     pub fn is_conversation(&self) -> bool {
         match self.carrier() {
             Carrier::Streamable(streamable) => streamable.has_session(),
-            Carrier::Pipe | Carrier::OldEvents(_) => true,
+            Carrier::Pipe | Carrier::LegacySse(_) => true,
         }
     }
 
     /// Whether it has ended.
-    pub fn is_over(&self) -> bool {
-        self.link.hub.is_over()
+    pub fn is_closed(&self) -> bool {
+        self.link.hub.is_closed()
     }
 
     /// Completes when it has ended.
-    pub async fn over(&self) {
-        self.link.hub.over().await;
+    pub async fn closed(&self) {
+        self.link.hub.closed().await;
     }
 
     /// Closes it and waits for its tasks.
     pub async fn close(&self) {
         self.end(UpstreamError::Stopped);
-        let _ = timeout(CLOSING, self.hub().tasks.wait()).await;
+        let _ = timeout(CLOSE_TIMEOUT, self.hub().tasks.wait()).await;
     }
 
     pub(crate) fn end(&self, why: UpstreamError) {
@@ -217,12 +124,15 @@ impl ServerConnection {
 
     /// Time since it was opened.
     pub(crate) fn age(&self) -> Duration {
-        self.born.elapsed()
+        self.opened.elapsed()
     }
 
     /// Time since it was last used.
     pub(crate) fn unused(&self) -> Duration {
-        let used = self.used.lock().unwrap_or_else(|held| held.into_inner());
+        let used = self
+            .used
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         used.elapsed()
     }
 
@@ -241,12 +151,16 @@ impl ServerConnection {
         params: &mut Map<String, Value>,
         hooks: &Hooks,
     ) -> CallReply {
-        *self.used.lock().unwrap_or_else(|held| held.into_inner()) = Instant::now();
+        *self
+            .used
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) = Instant::now();
         let Some(listener) = &self.listener else {
             return self.once(method, params, hooks).await;
         };
         match method {
             "ping" => {
+                // The modern era has no ping; any cheap request shows that the server replies.
                 self.once("server/discover", &mut Map::new(), hooks).await?;
                 Ok(json!({}))
             }
@@ -254,7 +168,8 @@ impl ServerConnection {
                 let mut level = self
                     .log_level
                     .lock()
-                    .unwrap_or_else(|held| held.into_inner());
+                    .unwrap_or_else(|poisoned| poisoned.into_inner());
+                // Sent with each later request: the modern era has no state on the server.
                 *level = params.get("level").cloned();
                 Ok(json!({}))
             }
@@ -284,7 +199,7 @@ impl ServerConnection {
         params: &mut Map<String, Value>,
         hooks: &Hooks,
     ) -> CallReply {
-        let mut learned = false;
+        let mut relisted = false;
         let mut round = 0;
         loop {
             let result = match self.once(method, params, hooks).await {
@@ -292,7 +207,7 @@ impl ServerConnection {
                 Err(UpstreamError::Rpc(error))
                     if error.code == RpcError::HEADER_MISMATCH
                         && method == "tools/call"
-                        && !std::mem::replace(&mut learned, true) =>
+                        && !std::mem::replace(&mut relisted, true) =>
                 {
                     self.list_tools(&Hooks {
                         cancel: hooks.cancel.clone(),
@@ -303,11 +218,13 @@ impl ServerConnection {
                 }
                 other => other?,
             };
-            let ask = hooks.ask.as_ref().or(self.own.as_ref());
-            let asks = result.get("resultType").and_then(Value::as_str) == Some("input_required");
-            let Some(ask) = ask.filter(|_| asks) else {
-                return Ok(self.learn(method, params, result));
+            let handler = hooks.handler.as_ref().or(self.own.as_ref());
+            let needs_input =
+                result.get("resultType").and_then(Value::as_str) == Some("input_required");
+            let Some(handler) = handler.filter(|_| needs_input) else {
+                return Ok(self.record_mirrored(method, params, result));
             };
+            // Bounded: a server could ask for input forever.
             round += 1;
             if round > self.server.bounds.rounds {
                 return Err(garbage("too many rounds of questions"));
@@ -316,8 +233,8 @@ impl ServerConnection {
             let answers = tokio::select! {
                 biased;
                 () = hooks.cancel.cancelled() => return Err(UpstreamError::Cancelled),
-                () = self.hub().over() => return Err(self.hub().gone()),
-                answers = answers(&**ask, &result) => answers?,
+                () = self.hub().closed() => return Err(self.hub().closed_error()),
+                answers = answers(&**handler, &result) => answers?,
             };
             put(params, "inputResponses", answers.map(Value::Object));
             put(params, "requestState", result.get("requestState").cloned());
@@ -333,15 +250,15 @@ impl ServerConnection {
     ) -> CallReply {
         let hub = self.hub();
         let call = PendingCall::new(hooks);
-        let mut place = hub.place(call.clone())?;
+        let mut slot = hub.register(call.clone())?;
         // With a stream per request, the modern era cancels a request by closing its stream.
-        place.take_back = self.carrier().is_line() || self.peer.era == Era::Legacy;
-        self.dress(params, place.id, &call, hooks);
-        let body = message::request(place.id, method, params);
+        slot.cancel_on_drop = self.carrier().shares_one_stream() || self.peer.era == Era::Legacy;
+        self.add_meta(params, slot.id, &call, hooks);
+        let body = message::request(slot.id, method, params);
         let limit = self.server.bounds.message;
         if body.len() > limit {
             // It was never sent, so there is nothing to cancel.
-            place.take_back = false;
+            slot.cancel_on_drop = false;
             return Err(UpstreamError::TooLarge {
                 what: "the request",
                 limit,
@@ -358,11 +275,11 @@ impl ServerConnection {
         // `biased`: a reply that is already here wins over a timeout or cancellation in the same poll.
         let answer = tokio::select! {
             biased;
-            answer = self.carrier().exchange(hub, &mut place, body, &head) => answer,
+            answer = self.carrier().exchange(hub, &mut slot, body, &head) => answer,
             () = hooks.cancel.cancelled() => Err(UpstreamError::Cancelled),
-            () = hub.over(), if !self.carrier().is_line() => Err(hub.lost()),
+            () = hub.closed(), if !self.carrier().shares_one_stream() => Err(hub.lost_error()),
             after = hub.silence(&call, quiet, timeouts.longest.max(quiet)) => {
-                self.doubt.notify_one();
+                self.suspect.notify_one();
                 Err(UpstreamError::TimedOut(after))
             }
         };
@@ -376,11 +293,18 @@ impl ServerConnection {
     }
 
     /// Adds the metadata that goes with each request.
-    fn dress(&self, params: &mut Map<String, Value>, id: u64, call: &PendingCall, hooks: &Hooks) {
+    fn add_meta(
+        &self,
+        params: &mut Map<String, Value>,
+        id: u64,
+        call: &PendingCall,
+        hooks: &Hooks,
+    ) {
         let mut meta = match params.remove("_meta") {
             Some(Value::Object(meta)) => meta,
             _ => Map::new(),
         };
+        // Before ours: a caller must not overwrite the fields of the protocol.
         for (key, value) in &hooks.meta {
             meta.insert(key.clone(), value.clone());
         }
@@ -395,12 +319,12 @@ impl ServerConnection {
                     let level = self
                         .log_level
                         .lock()
-                        .unwrap_or_else(|held| held.into_inner());
+                        .unwrap_or_else(|poisoned| poisoned.into_inner());
                     level.clone()
                 });
-                let ask = hooks.ask.as_ref().or(self.own.as_ref());
-                let capabilities = match (ask, &hooks.capabilities) {
-                    (Some(ask), _) => ask.capabilities(),
+                let handler = hooks.handler.as_ref().or(self.own.as_ref());
+                let capabilities = match (handler, &hooks.capabilities) {
+                    (Some(handler), _) => handler.capabilities(),
                     (None, Some(capabilities)) => capabilities.clone(),
                     (None, None) => self.server.capabilities.clone(),
                 };
@@ -424,7 +348,7 @@ impl ServerConnection {
     }
 
     fn repeats_in_headers(&self) -> bool {
-        self.peer.era == Era::Modern && !self.carrier().is_line()
+        self.peer.era == Era::Modern && !self.carrier().shares_one_stream()
     }
 
     fn mirrored_of(&self, method: &str, params: &Map<String, Value>) -> Option<Arc<[Mirrored]>> {
@@ -435,13 +359,18 @@ impl ServerConnection {
         let known = self
             .mirrored
             .read()
-            .unwrap_or_else(|held| held.into_inner());
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         known.get(name).cloned()
     }
 
     /// Records which arguments are mirrored in headers, and drops tools whose annotations are invalid:
     /// they could not be called.
-    fn learn(&self, method: &str, params: &Map<String, Value>, mut result: Value) -> Value {
+    fn record_mirrored(
+        &self,
+        method: &str,
+        params: &Map<String, Value>,
+        mut result: Value,
+    ) -> Value {
         if method != "tools/list" || !self.repeats_in_headers() {
             return result;
         }
@@ -449,7 +378,7 @@ impl ServerConnection {
         let mut known = self
             .mirrored
             .write()
-            .unwrap_or_else(|held| held.into_inner());
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         // The first page of a new listing replaces what an earlier listing said.
         if !params.contains_key("cursor") {
             known.clear();
@@ -457,11 +386,11 @@ impl ServerConnection {
         let Some(Value::Array(tools)) = result.get_mut("tools") else {
             return result;
         };
-        let most = self.server.bounds.entries;
+        let limit = self.server.bounds.entries;
         tools.retain(|tool| match headers::mirrored(tool) {
             Ok(found) => {
                 let name = tool.get("name").and_then(Value::as_str);
-                if let Some(name) = name.filter(|_| !found.is_empty() && known.len() < most) {
+                if let Some(name) = name.filter(|_| !found.is_empty() && known.len() < limit) {
                     known.insert(name.to_owned(), found.into());
                 }
                 true
@@ -481,7 +410,7 @@ impl ServerConnection {
 }
 
 #[async_trait]
-impl Speak for ServerConnection {
+impl McpClient for ServerConnection {
     async fn request(
         &self,
         method: &str,
@@ -505,12 +434,12 @@ fn put(into: &mut Map<String, Value>, key: &str, value: Option<Value>) {
 
 /// Answers the questions in a result.
 async fn answers(
-    ask: &dyn ServerRequestHandler,
+    handler: &dyn ServerRequestHandler,
     result: &Value,
 ) -> Result<Option<Map<String, Value>>, UpstreamError> {
     let Some(Value::Object(questions)) = result.get("inputRequests") else {
         // The server asked for nothing but time; asking again at once would be a busy loop.
-        sleep(LATER).await;
+        sleep(POLL_DELAY).await;
         return Ok(None);
     };
     if questions.len() > MAX_QUESTIONS {
@@ -530,7 +459,7 @@ async fn answers(
             )));
         }
         let params = question.get("params").cloned().unwrap_or_default();
-        answers.insert(key.clone(), ask.ask(method, params).await?);
+        answers.insert(key.clone(), handler.handle(method, params).await?);
     }
     Ok(Some(answers))
 }

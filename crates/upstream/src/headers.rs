@@ -82,6 +82,7 @@ pub fn decoded(value: &HeaderValue) -> Option<String> {
 fn spelled(text: &str) -> String {
     let blank = |b: Option<&u8>| b.is_some_and(|b| matches!(b, b' ' | b'\t'));
     let bytes = text.as_bytes();
+    // A value that looks encoded is encoded once more, so that decoding always restores the original.
     let looks_spelled = text.starts_with("=?base64?") && text.ends_with("?=");
     let odd = bytes.iter().any(|b| !(0x20..=0x7e).contains(b));
     if !(odd || looks_spelled || blank(bytes.first()) || blank(bytes.last())) {
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_named_in_its_headers() {
+    fn headers_repeat_method_and_name() {
         let none = tool(json!({}));
         let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
         assert_eq!(
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_that_cannot_be_followed_are_refused() {
+    fn invalid_header_annotations_are_refused() {
         let header = |h: Value| json!({ "type": "string", "x-mcp-header": h });
         for wrong in [
             json!({ "a": header(json!("")) }),

@@ -18,19 +18,19 @@ pub trait ServerRequestHandler: Send + Sync {
 
     /// Handles one request: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     /// Dropped if the call it belongs to ends first.
-    async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError>;
+    async fn handle(&self, method: &str, params: Value) -> Result<Value, RpcError>;
 }
 
 /// Declares every capability and declines every request.
-pub(crate) struct Nobody;
+pub(crate) struct DeclineAll;
 
 #[async_trait]
-impl ServerRequestHandler for Nobody {
+impl ServerRequestHandler for DeclineAll {
     fn capabilities(&self) -> Map<String, Value> {
         all_capabilities()
     }
 
-    async fn ask(&self, method: &str, _: Value) -> Result<Value, RpcError> {
+    async fn handle(&self, method: &str, _: Value) -> Result<Value, RpcError> {
         match method {
             "elicitation/create" => Ok(json!({ "action": "cancel" })),
             "roots/list" => Ok(json!({ "roots": [] })),
@@ -60,8 +60,8 @@ pub struct Hooks {
     pub log: Option<NotificationCallback>,
     /// Handles the server's requests. Without one, a result that asks for input is returned as is, for
     /// the caller to answer with another request.
-    pub ask: Option<Arc<dyn ServerRequestHandler>>,
-    /// Capabilities to declare with this request if there is no `ask`; only the modern era declares
+    pub handler: Option<Arc<dyn ServerRequestHandler>>,
+    /// Capabilities to declare with this request if there is no `handler`; only the modern era declares
     /// them per request.
     pub capabilities: Option<Map<String, Value>>,
     /// Cancels the request.

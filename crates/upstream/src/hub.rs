@@ -15,10 +15,10 @@ use tokio_util::task::TaskTracker;
 use crate::error::{RpcError, UpstreamError};
 use crate::hooks::{Hooks, NotificationCallback, ServerRequestHandler};
 use crate::message::{self, ServerMessage};
-use crate::news::ServerNotification;
+use crate::notification::ServerNotification;
 
 /// Server requests handled at a time; more are dropped.
-const MAX_ASKED: usize = 16;
+const MAX_SERVER_REQUESTS: usize = 16;
 /// Capacity of the send queue.
 pub(crate) const QUEUE: usize = 16;
 /// Marks a notification as part of a subscription.
@@ -30,16 +30,16 @@ pub(crate) type CallReply = Result<Value, UpstreamError>;
 pub(crate) struct Hub {
     waiting: Mutex<HashMap<u64, PendingReply>>,
     next: AtomicU64,
-    news: broadcast::Sender<ServerNotification>,
+    notifications: broadcast::Sender<ServerNotification>,
     /// Handles server requests that belong to no call.
     own: Option<Arc<dyn ServerRequestHandler>>,
     /// Number of such requests being handled.
-    asking: AtomicUsize,
+    handling: AtomicUsize,
     /// When the last of them was answered, in milliseconds since the start.
     answered: AtomicU64,
     /// Cancellation of requests being handled, by the server's id.
-    asked: Mutex<HashMap<String, CancellationToken>>,
-    places: Arc<Semaphore>,
+    running: Mutex<HashMap<String, CancellationToken>>,
+    slots: Arc<Semaphore>,
     out: mpsc::Sender<Bytes>,
     /// Fires when the connection ends.
     ended: CancellationToken,
@@ -48,7 +48,7 @@ pub(crate) struct Hub {
     pub(crate) tasks: TaskTracker,
     started: Instant,
     /// When something was last received, in milliseconds since the start.
-    heard: AtomicU64,
+    last_received: AtomicU64,
 }
 
 struct PendingReply {
@@ -60,15 +60,15 @@ struct PendingReply {
 pub(crate) struct PendingCall {
     progress: Option<NotificationCallback>,
     log: Option<NotificationCallback>,
-    ask: Option<Arc<dyn ServerRequestHandler>>,
+    handler: Option<Arc<dyn ServerRequestHandler>>,
     /// Not a call, but a subscription stream.
     background: bool,
     /// Number of server requests about it being handled.
-    asking: AtomicUsize,
+    handling: AtomicUsize,
     /// When progress was last reported, in milliseconds since the connection's start.
     touched: AtomicU64,
     /// Fires when it has ended.
-    over: CancellationToken,
+    closed: CancellationToken,
     /// Fires when a subscription is acknowledged.
     pub(crate) acknowledged: CancellationToken,
 }
@@ -87,11 +87,11 @@ impl PendingCall {
         Self {
             progress: hooks.progress.clone(),
             log: hooks.log.clone(),
-            ask: hooks.ask.clone(),
+            handler: hooks.handler.clone(),
             background,
-            asking: AtomicUsize::new(0),
+            handling: AtomicUsize::new(0),
             touched: AtomicU64::new(0),
-            over: CancellationToken::new(),
+            closed: CancellationToken::new(),
             acknowledged: CancellationToken::new(),
         }
     }
@@ -108,14 +108,14 @@ pub(crate) struct PendingSlot {
     pub(crate) call: Arc<PendingCall>,
     pub(crate) reply: oneshot::Receiver<CallReply>,
     /// Whether dropping it cancels the request at the server.
-    pub(crate) take_back: bool,
+    pub(crate) cancel_on_drop: bool,
 }
 
 impl Drop for PendingSlot {
     fn drop(&mut self) {
-        self.call.over.cancel();
+        self.call.closed.cancel();
         let unanswered = self.hub.waiting().remove(&self.id).is_some();
-        if unanswered && self.take_back && !self.hub.ended.is_cancelled() {
+        if unanswered && self.cancel_on_drop && !self.hub.ended.is_cancelled() {
             let params =
                 json!({ "requestId": self.id, "reason": "the caller cancelled the request" });
             let body = message::notification("notifications/cancelled", Some(&params));
@@ -126,31 +126,33 @@ impl Drop for PendingSlot {
 
 impl Hub {
     pub(crate) fn new(
-        news: broadcast::Sender<ServerNotification>,
+        notifications: broadcast::Sender<ServerNotification>,
         own: Option<Arc<dyn ServerRequestHandler>>,
     ) -> (Arc<Self>, mpsc::Receiver<Bytes>) {
         let (out, queue) = mpsc::channel(QUEUE);
         let hub = Self {
             waiting: Mutex::default(),
             next: AtomicU64::new(1),
-            news,
+            notifications,
             own,
-            asking: AtomicUsize::new(0),
+            handling: AtomicUsize::new(0),
             answered: AtomicU64::new(0),
-            asked: Mutex::default(),
-            places: Arc::new(Semaphore::new(MAX_ASKED)),
+            running: Mutex::default(),
+            slots: Arc::new(Semaphore::new(MAX_SERVER_REQUESTS)),
             out,
             ended: CancellationToken::new(),
             why: OnceLock::new(),
             tasks: TaskTracker::new(),
             started: Instant::now(),
-            heard: AtomicU64::new(0),
+            last_received: AtomicU64::new(0),
         };
         (Arc::new(hub), queue)
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<u64, PendingReply>> {
-        self.waiting.lock().unwrap_or_else(|held| held.into_inner())
+        self.waiting
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn since_start(&self) -> u64 {
@@ -160,7 +162,11 @@ impl Hub {
     /// Time since something was received.
     pub(crate) fn quiet(&self) -> Duration {
         Duration::from_millis(
-            self.since_start() - self.heard.load(Ordering::Relaxed).min(self.since_start()),
+            self.since_start()
+                - self
+                    .last_received
+                    .load(Ordering::Relaxed)
+                    .min(self.since_start()),
         )
     }
 
@@ -173,29 +179,30 @@ impl Hub {
     }
 
     /// Registers `call` as pending.
-    pub(crate) fn place(
+    pub(crate) fn register(
         self: &Arc<Self>,
         call: Arc<PendingCall>,
     ) -> Result<PendingSlot, UpstreamError> {
         let (sender, reply) = oneshot::channel();
+        // Never reused: a late reply to a cancelled request must not answer another one.
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let waiting = PendingReply {
             reply: sender,
             call: call.clone(),
         };
         self.waiting().insert(id, waiting);
-        let place = PendingSlot {
+        let slot = PendingSlot {
             hub: self.clone(),
             id,
             call,
             reply,
-            take_back: true,
+            cancel_on_drop: true,
         };
         // Checked after registering: `end` sets the reason first and then fails everything registered, so
         // no request can slip between the two and wait forever.
         match self.why.get() {
-            Some(why) => Err(gone(why)),
-            None => Ok(place),
+            Some(why) => Err(closed_error(why)),
+            None => Ok(slot),
         }
     }
 
@@ -203,46 +210,52 @@ impl Hub {
     pub(crate) async fn send(&self, body: Bytes) -> Result<(), UpstreamError> {
         tokio::select! {
             biased;
-            sent = self.out.send(body) => sent.map_err(|_| self.gone()),
-            () = self.ended.cancelled() => Err(self.gone()),
+            sent = self.out.send(body) => sent.map_err(|_| self.closed_error()),
+            () = self.ended.cancelled() => Err(self.closed_error()),
         }
     }
 
     /// The error for a request that was not sent.
-    pub(crate) fn gone(&self) -> UpstreamError {
+    pub(crate) fn closed_error(&self) -> UpstreamError {
         let why = self.why.get();
-        why.map_or_else(|| UpstreamError::Gone("it was closed".to_owned()), gone)
+        why.map_or_else(
+            || UpstreamError::Gone("it was closed".to_owned()),
+            closed_error,
+        )
     }
 
     /// The error for a request that was in flight.
-    pub(crate) fn lost(&self) -> UpstreamError {
+    pub(crate) fn lost_error(&self) -> UpstreamError {
         let why = self.why.get();
-        why.map_or_else(|| UpstreamError::Lost("it was closed".to_owned()), lost)
+        why.map_or_else(
+            || UpstreamError::Lost("it was closed".to_owned()),
+            lost_error,
+        )
     }
 
     pub(crate) fn why(&self) -> Option<&UpstreamError> {
         self.why.get()
     }
 
-    pub(crate) fn is_over(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.why.get().is_some()
     }
 
     /// Completes when the connection has ended.
-    pub(crate) async fn over(&self) {
+    pub(crate) async fn closed(&self) {
         self.ended.cancelled().await;
     }
 
     /// Ends the connection; the first reason is kept.
     pub(crate) fn end(&self, why: UpstreamError) {
-        // Reason before drain: see `place`, which registers first and checks the reason second.
+        // Reason before drain: see `register`, which registers first and checks the reason second.
         let _ = self.why.set(why);
         self.ended.cancel();
         let all: Vec<PendingReply> = self.waiting().drain().map(|(_, w)| w).collect();
         let Some(why) = self.why.get() else { return };
         for waiting in all {
-            waiting.call.over.cancel();
-            let _ = waiting.reply.send(Err(lost(why)));
+            waiting.call.closed.cancel();
+            let _ = waiting.reply.send(Err(lost_error(why)));
         }
         self.tasks.close();
     }
@@ -268,10 +281,11 @@ impl Hub {
     }
 
     /// Processes received bytes; `within` is the request on whose stream they came.
-    pub(crate) fn hear_bytes(self: &Arc<Self>, bytes: &[u8], within: Option<u64>) {
-        self.heard.store(self.since_start(), Ordering::Relaxed);
+    pub(crate) fn receive_bytes(self: &Arc<Self>, bytes: &[u8], within: Option<u64>) {
+        self.last_received
+            .store(self.since_start(), Ordering::Relaxed);
         match message::read(bytes) {
-            Ok(messages) => messages.into_iter().for_each(|m| self.hear(m, within)),
+            Ok(messages) => messages.into_iter().for_each(|m| self.receive(m, within)),
             // Many programs print a greeting to standard output; the next line may be a message.
             Err(error) => tracing::debug!(
                 event = "upstream_invalid_message",
@@ -282,15 +296,19 @@ impl Hub {
     }
 
     /// Processes one message.
-    pub(crate) fn hear(self: &Arc<Self>, message: ServerMessage, within: Option<u64>) {
+    pub(crate) fn receive(self: &Arc<Self>, message: ServerMessage, within: Option<u64>) {
         match message {
-            ServerMessage::Reply { id, outcome } => self.replied(id.or(within), outcome),
-            ServerMessage::Request { id, method, params } => self.asked(id, method, params, within),
-            ServerMessage::Notification { method, params } => self.told(&method, params, within),
+            ServerMessage::Reply { id, outcome } => self.on_reply(id.or(within), outcome),
+            ServerMessage::Request { id, method, params } => {
+                self.on_request(id, method, params, within)
+            }
+            ServerMessage::Notification { method, params } => {
+                self.on_notification(&method, params, within)
+            }
         }
     }
 
-    fn replied(&self, id: Option<u64>, outcome: Result<Value, RpcError>) {
+    fn on_reply(&self, id: Option<u64>, outcome: Result<Value, RpcError>) {
         let mut waiting = self.waiting();
         let only = || (waiting.len() == 1).then(|| waiting.keys().next().copied());
         // An error without an id refers to the only pending request, if there is exactly one.
@@ -307,26 +325,27 @@ impl Hub {
         }
     }
 
-    fn told(&self, method: &str, mut params: Map<String, Value>, within: Option<u64>) {
+    fn on_notification(&self, method: &str, mut params: Map<String, Value>, within: Option<u64>) {
         match method {
             "notifications/progress" => {
                 let token = params.remove("progressToken");
                 let id = token.as_ref().and_then(Value::as_u64);
                 let call = id.and_then(|id| self.call(id));
                 if let Some(call) = call {
+                    // Progress restarts the timeout even if nobody listens to it.
                     call.touched.store(self.since_start(), Ordering::Relaxed);
                     if let Some(progress) = &call.progress {
                         progress(params);
                     }
                 }
             }
-            "notifications/message" => match self.who_hears(within) {
+            "notifications/message" => match self.log_callback(within) {
                 Some(log) => log(params),
-                None => self.tell(ServerNotification::Log(params)),
+                None => self.publish(ServerNotification::Log(params)),
             },
             "notifications/cancelled" => {
                 let id = params.get("requestId").map(Value::to_string);
-                let token = id.and_then(|id| self.asked_of().remove(&id));
+                let token = id.and_then(|id| self.running_requests().remove(&id));
                 if let Some(token) = token {
                     token.cancel();
                 }
@@ -339,27 +358,29 @@ impl Hub {
                 }
             }
             _ => {
-                if let Some(news) = ServerNotification::of(method, params) {
-                    self.tell(news);
+                if let Some(notifications) = ServerNotification::of(method, params) {
+                    self.publish(notifications);
                 }
             }
         }
     }
 
-    fn tell(&self, news: ServerNotification) {
-        let _ = self.news.send(news); // nobody may be listening
+    fn publish(&self, notifications: ServerNotification) {
+        let _ = self.notifications.send(notifications); // nobody may be listening
     }
 
     fn call(&self, id: u64) -> Option<Arc<PendingCall>> {
         self.waiting().get(&id).map(|w| w.call.clone())
     }
 
-    fn asked_of(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
-        self.asked.lock().unwrap_or_else(|held| held.into_inner())
+    fn running_requests(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
+        self.running
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// The receiver of log messages: the request they came with, or the only one pending.
-    fn who_hears(&self, within: Option<u64>) -> Option<NotificationCallback> {
+    fn log_callback(&self, within: Option<u64>) -> Option<NotificationCallback> {
         let waiting = self.waiting();
         if let Some(one) = within.and_then(|id| waiting.get(&id)) {
             return one.call.log.clone();
@@ -371,7 +392,7 @@ impl Hub {
 
     /// The handler of a server request: that of the call it came with; if unknown, of the only call
     /// that has one; otherwise the connection's own.
-    fn who_answers(
+    fn request_handler(
         &self,
         within: Option<u64>,
     ) -> (
@@ -380,25 +401,28 @@ impl Hub {
     ) {
         let waiting = self.waiting();
         if let Some(one) = within.and_then(|id| waiting.get(&id))
-            && let Some(ask) = &one.call.ask
+            && let Some(handler) = &one.call.handler
         {
-            return (Some(ask.clone()), Some(one.call.clone()));
+            return (Some(handler.clone()), Some(one.call.clone()));
         }
-        let mut able = waiting.values().filter(|w| w.call.ask.is_some());
+        let mut able = waiting.values().filter(|w| w.call.handler.is_some());
         let (first, second) = (able.next(), able.next());
         match (first, second) {
-            (Some(one), None) if within.is_none() => (one.call.ask.clone(), Some(one.call.clone())),
+            (Some(one), None) if within.is_none() => {
+                (one.call.handler.clone(), Some(one.call.clone()))
+            }
+            // Ambiguous: answering for the wrong caller would leak its data to the server.
             _ => (self.own.clone(), None),
         }
     }
 
-    fn asked(self: &Arc<Self>, id: Value, method: String, params: Value, within: Option<u64>) {
+    fn on_request(self: &Arc<Self>, id: Value, method: String, params: Value, within: Option<u64>) {
         // Dropped rather than queued: a server must not make us hold unbounded requests.
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
+        let Ok(slot) = self.slots.clone().try_acquire_owned() else {
             tracing::debug!(
                 event = "upstream_request_dropped",
                 method,
-                limit = MAX_ASKED,
+                limit = MAX_SERVER_REQUESTS,
                 "dropped a server request: too many at a time"
             );
             return;
@@ -407,13 +431,13 @@ impl Hub {
         self.tasks.spawn(async move {
             let answer = tokio::select! {
                 biased;
-                () = hub.over() => return,
+                () = hub.closed() => return,
                 answer = hub.answer(&id, &method, params, within) => answer,
             };
             if let Some(answer) = answer {
                 let _ = hub.send(message::reply(&id, answer)).await;
             }
-            drop(place);
+            drop(slot);
         });
     }
 
@@ -433,34 +457,35 @@ impl Hub {
                 return Some(Err(RpcError::new(RpcError::METHOD_NOT_FOUND, message)));
             }
         }
-        let (ask, call) = self.who_answers(within);
-        let Some(ask) = ask else {
+        let (handler, call) = self.request_handler(within);
+        let Some(handler) = handler else {
             let message = format!("no handler for {method}");
             return Some(Err(RpcError::new(RpcError::METHOD_NOT_FOUND, message)));
         };
-        let taken_back = CancellationToken::new();
+        let cancelled_by_server = CancellationToken::new();
         // Registered before the handler runs, so that a cancellation cannot arrive too early.
-        self.asked_of().insert(id.to_string(), taken_back.clone());
-        let over = call
+        self.running_requests()
+            .insert(id.to_string(), cancelled_by_server.clone());
+        let closed = call
             .as_ref()
-            .map_or_else(CancellationToken::new, |call| call.over.clone());
+            .map_or_else(CancellationToken::new, |call| call.closed.clone());
         // If the call is unknown, the wait counts for every pending call: any of them may be blocked on it.
-        let (asking, touched) = match &call {
-            Some(call) => (&call.asking, &call.touched),
-            None => (&self.asking, &self.answered),
+        let (handling, touched) = match &call {
+            Some(call) => (&call.handling, &call.touched),
+            None => (&self.handling, &self.answered),
         };
-        asking.fetch_add(1, Ordering::Relaxed);
+        handling.fetch_add(1, Ordering::Relaxed);
         let answer = tokio::select! {
             biased;
-            answer = ask.ask(method, params) => Some(answer),
-            () = taken_back.cancelled() => None,
-            () = over.cancelled() => {
+            answer = handler.handle(method, params) => Some(answer),
+            () = cancelled_by_server.cancelled() => None,
+            () = closed.cancelled() => {
                 Some(Err(RpcError::new(RpcError::INTERNAL, "the request it belongs to has ended")))
             }
         };
-        self.asked_of().remove(&id.to_string());
+        self.running_requests().remove(&id.to_string());
         touched.store(self.since_start(), Ordering::Relaxed);
-        asking.fetch_sub(1, Ordering::Relaxed);
+        handling.fetch_sub(1, Ordering::Relaxed);
         answer
     }
 
@@ -481,8 +506,8 @@ impl Hub {
             if now >= last {
                 return longest;
             }
-            let asking = [&call.asking, &self.asking];
-            if asking.iter().any(|open| open.load(Ordering::Relaxed) > 0) {
+            let handling = [&call.handling, &self.handling];
+            if handling.iter().any(|open| open.load(Ordering::Relaxed) > 0) {
                 due = now + quiet;
                 continue;
             }
@@ -497,7 +522,7 @@ impl Hub {
     }
 }
 
-fn gone(why: &UpstreamError) -> UpstreamError {
+fn closed_error(why: &UpstreamError) -> UpstreamError {
     match why {
         UpstreamError::Stopped => UpstreamError::Stopped,
         UpstreamError::Lost(why) | UpstreamError::Gone(why) => UpstreamError::Gone(why.clone()),
@@ -505,7 +530,7 @@ fn gone(why: &UpstreamError) -> UpstreamError {
     }
 }
 
-fn lost(why: &UpstreamError) -> UpstreamError {
+fn lost_error(why: &UpstreamError) -> UpstreamError {
     match why {
         UpstreamError::Gone(why) => UpstreamError::Lost(why.clone()),
         other => other.clone(),

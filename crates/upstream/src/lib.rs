@@ -8,43 +8,46 @@
 //!
 //! - [`Upstream`] is one server: started on first use, shared, restarted when it dies
 //! - [`Private`] is a separate connection to it, for a conversation in which it may send requests
-//! - [`Speak`] is the interface of both, and [`Hooks`] the options of each request
+//! - [`McpClient`] is the interface of both, and [`Hooks`] the options of each request
 //! - [`fingerprint`], [`difference`] and [`suspicious`] examine tool definitions
 //!
 //! Messages are passed on as JSON values, never through typed structs: a field that is unknown here
 //! reaches the other end. Everything a server sends is bounded in size, depth, number and time.
 
 mod carrier;
+mod client;
 mod connection;
 mod error;
 #[doc(hidden)]
 pub mod fuzz;
-mod greet;
+mod handshake;
 mod headers;
 mod hooks;
 mod hub;
 mod lines;
+mod link;
 mod listen;
 mod message;
-mod news;
+mod meta;
+mod notification;
 mod outcome;
+mod peer;
 mod pin;
 mod server;
-mod speak;
-mod sse;
 mod suspicious;
 mod upstream;
 
-pub use connection::{Era, Peer, ServerConnection};
+pub use client::McpClient;
+pub use connection::ServerConnection;
 pub use error::{RpcError, UpstreamError};
 pub use headers::{decoded, expected};
 pub use hooks::{Hooks, ServerRequestHandler, all_capabilities};
-pub use news::ServerNotification;
+pub use notification::ServerNotification;
 pub use outcome::outcome;
+pub use peer::{Era, Peer};
 pub use pin::{REQUEST, difference, fingerprint};
 pub use server::{
     Bounds, Credentials, Dialect, NoCredentials, Server, Timeouts, Transport, UpstreamDeps,
 };
-pub use speak::Speak;
 pub use suspicious::{Suspicion, suspicious};
 pub use upstream::{Private, Status, Upstream};

@@ -6,15 +6,15 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 /// Bytes at either end of an oversized line that are searched for its request id.
 const GLIMPSE: usize = 256;
 /// Read size.
-const PIECE: usize = 64 * 1024;
+const CHUNK: usize = 64 * 1024;
 /// A line this many times longer than the limit ends the connection.
-const PATIENCE: usize = 16;
+const MAX_SKIP_FACTOR: usize = 16;
 
 /// Result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LineRead {
     /// A line, without its terminator.
-    Whole(Bytes),
+    Complete(Bytes),
     /// An oversized line was skipped; this is its beginning and end.
     TooLong(Vec<u8>),
     /// End of stream.
@@ -55,16 +55,16 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                     return LineRead::TooLong(glimpse(&line));
                 }
                 if line.iter().any(|b| !b.is_ascii_whitespace()) {
-                    return LineRead::Whole(line.freeze());
+                    return LineRead::Complete(line.freeze());
                 }
                 continue;
             }
             // Remember how far we searched, or a long line in small reads would cost quadratic time.
             self.searched = self.buffer.len();
             if self.searched > self.limit {
-                return self.pass_over().await;
+                return self.skip_line().await;
             }
-            self.buffer.reserve(PIECE);
+            self.buffer.reserve(CHUNK);
             match self.from.read_buf(&mut self.buffer).await {
                 Ok(0) | Err(_) => return LineRead::End,
                 Ok(_) => {}
@@ -73,7 +73,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     /// Skips to the end of an oversized line, keeping only its two ends.
-    async fn pass_over(&mut self) -> LineRead {
+    async fn skip_line(&mut self) -> LineRead {
         let head = self.buffer[..GLIMPSE.min(self.buffer.len())].to_vec();
         let mut passed = self.buffer.len();
         let from = self.buffer.len().saturating_sub(GLIMPSE);
@@ -82,23 +82,23 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         self.buffer = BytesMut::new();
         self.searched = 0;
         // The rest of the line is read into a small buffer and thrown away.
-        let mut piece = Vec::with_capacity(PIECE);
+        let mut chunk = Vec::with_capacity(CHUNK);
         loop {
-            piece.clear();
-            match self.from.read_buf(&mut piece).await {
+            chunk.clear();
+            match self.from.read_buf(&mut chunk).await {
                 Ok(0) | Err(_) => return LineRead::End,
                 Ok(_) => {}
             }
-            let end = memchr::memchr(b'\n', &piece);
-            let own = &piece[..end.unwrap_or(piece.len())];
+            let end = memchr::memchr(b'\n', &chunk);
+            let own = &chunk[..end.unwrap_or(chunk.len())];
             tail.extend_from_slice(own);
             tail.drain(..tail.len().saturating_sub(GLIMPSE));
             if let Some(end) = end {
-                self.buffer.extend_from_slice(&piece[end + 1..]);
+                self.buffer.extend_from_slice(&chunk[end + 1..]);
                 return LineRead::TooLong([head, tail].concat());
             }
             passed += own.len();
-            if passed > self.limit.saturating_mul(PATIENCE) {
+            if passed > self.limit.saturating_mul(MAX_SKIP_FACTOR) {
                 return LineRead::Endless;
             }
         }
@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_read_whole_and_empty_ones_passed_over() {
-        let whole = |text: &str| LineRead::Whole(Bytes::copy_from_slice(text.as_bytes()));
+    async fn complete_lines_are_returned_and_empty_ones_skipped() {
+        let complete = |text: &str| LineRead::Complete(Bytes::copy_from_slice(text.as_bytes()));
         let lines = read(b"a\n\n \r\nbc\r\nunfinished", 100).await;
-        assert_eq!(lines, vec![whole("a"), whole("bc\r"), LineRead::End]);
+        assert_eq!(lines, vec![complete("a"), complete("bc\r"), LineRead::End]);
     }
 
     #[tokio::test]
-    async fn a_line_that_is_too_long_does_not_spoil_the_next() {
+    async fn an_oversized_line_does_not_affect_the_next() {
         for size in [101, 1_000, 200_000] {
             let long = format!("{{\"id\":7,{}\nnext\n", "x".repeat(size));
             let limit = 100.max(size / 2);
@@ -161,19 +161,22 @@ mod tests {
             assert!(seen.len() <= 2 * GLIMPSE);
             assert_eq!(
                 lines[1..],
-                [LineRead::Whole(Bytes::from_static(b"next")), LineRead::End]
+                [
+                    LineRead::Complete(Bytes::from_static(b"next")),
+                    LineRead::End
+                ]
             );
         }
     }
 
     #[tokio::test]
-    async fn a_line_without_end_is_given_up() {
-        let endless = vec![b'x'; 100 * PATIENCE + 3 * PIECE];
+    async fn an_endless_line_ends_the_stream() {
+        let endless = vec![b'x'; 100 * MAX_SKIP_FACTOR + 3 * CHUNK];
         assert_eq!(read(&endless, 100).await, vec![LineRead::Endless]);
     }
 
     #[test]
-    fn whose_a_message_is_shows_at_its_beginning_or_end() {
+    fn the_id_of_an_oversized_message_is_found_at_its_ends() {
         assert_eq!(
             id_in(b"{\"jsonrpc\":\"2.0\",\"id\": 12,\"result\":{"),
             Some(12)

@@ -9,19 +9,20 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{Peer, ServerLink};
 use crate::error::{RpcError, UpstreamError};
-use crate::greet::modern_meta;
 use crate::hub::{CallReply, PendingCall};
+use crate::link::ServerLink;
+use crate::meta::modern_meta;
+use crate::peer::Peer;
 
 /// Maximum subscribed resources.
-const MAX_FOLLOWED: usize = 1_000;
+const MAX_SUBSCRIPTIONS: usize = 1_000;
 /// Attempts to reopen a stream that keeps ending early.
 const MAX_FAILURES: u32 = 6;
 /// Initial delay before reopening; it doubles.
-const WAIT: Duration = Duration::from_millis(500);
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 /// A stream that lasted this long does not count as a failure.
-const LASTED: Duration = Duration::from_secs(60);
+const STABLE_AFTER: Duration = Duration::from_secs(60);
 
 /// Subscribes to changes for a connection.
 pub(crate) struct ChangeListener {
@@ -53,8 +54,8 @@ impl ChangeListener {
         peer: &Peer,
         capabilities: Map<String, Value>,
     ) -> Self {
-        let (wanted, wishes) = watch::channel(BTreeSet::new());
-        let (tell, state) = watch::channel(FollowState::Following(BTreeSet::new()));
+        let (wanted, requested) = watch::channel(BTreeSet::new());
+        let (report, state) = watch::channel(FollowState::Following(BTreeSet::new()));
         let changes = |what: &str| {
             let declared = peer
                 .capabilities
@@ -70,13 +71,13 @@ impl ChangeListener {
             ],
             meta: modern_meta(&peer.version, capabilities),
             link: link.clone(),
-            wishes,
-            tell,
+            requested,
+            report,
         };
-        let over = link.hub.clone();
+        let hub = link.hub.clone();
         link.hub.tasks.spawn(async move {
             tokio::select! {
-                () = over.over() => {}
+                () = hub.closed() => {}
                 () = follower.run() => {}
             }
         });
@@ -87,7 +88,7 @@ impl ChangeListener {
     pub(crate) async fn subscribe(&self, uri: &str, follow: bool) -> Result<(), UpstreamError> {
         let mut full = false;
         self.wanted.send_if_modified(|wanted| {
-            full = follow && wanted.len() >= MAX_FOLLOWED;
+            full = follow && wanted.len() >= MAX_SUBSCRIPTIONS;
             !full
                 && if follow {
                     wanted.insert(uri.to_owned())
@@ -96,7 +97,7 @@ impl ChangeListener {
                 }
         });
         if full {
-            let message = format!("the limit of {MAX_FOLLOWED} subscriptions is reached");
+            let message = format!("the limit of {MAX_SUBSCRIPTIONS} subscriptions is reached");
             return Err(RpcError::new(RpcError::INVALID_PARAMS, message).into());
         }
         let mut state = self.state.clone();
@@ -119,8 +120,8 @@ struct Follower {
     lists: [(&'static str, bool); 3],
     meta: Map<String, Value>,
     link: Arc<ServerLink>,
-    wishes: watch::Receiver<BTreeSet<String>>,
-    tell: watch::Sender<FollowState>,
+    requested: watch::Receiver<BTreeSet<String>>,
+    report: watch::Sender<FollowState>,
 }
 
 impl Follower {
@@ -129,11 +130,11 @@ impl Follower {
         // Closed only once its successor is confirmed, so that no notification is missed in between.
         let mut before: Option<ListenStream> = None;
         loop {
-            let uris = self.wishes.borrow_and_update().clone();
+            let uris = self.requested.borrow_and_update().clone();
             let Some(filter) = self.filter(&uris) else {
                 drop(before.take());
-                self.tell.send_replace(FollowState::Following(uris));
-                if self.wishes.changed().await.is_err() {
+                self.report.send_replace(FollowState::Following(uris));
+                if self.requested.changed().await.is_err() {
                     return;
                 }
                 continue;
@@ -150,10 +151,10 @@ impl Follower {
             let why = match why {
                 Some(why) => why,
                 None => {
-                    self.tell.send_replace(FollowState::Following(uris));
+                    self.report.send_replace(FollowState::Following(uris));
                     tokio::select! {
                         why = ended(&mut stream.ended) => why,
-                        changed = self.wishes.changed() => {
+                        changed = self.requested.changed() => {
                             if changed.is_err() {
                                 return;
                             }
@@ -163,21 +164,21 @@ impl Follower {
                     }
                 }
             };
-            if opened.elapsed() > LASTED {
+            if opened.elapsed() > STABLE_AFTER {
                 failures = 0;
             }
             failures += 1;
             match why {
                 // A refusal is final: repeating the request cannot help.
                 Err(why @ (UpstreamError::Rpc(_) | UpstreamError::Http { .. })) => {
-                    return drop(self.tell.send_replace(FollowState::Over(why)));
+                    return drop(self.report.send_replace(FollowState::Over(why)));
                 }
                 Err(why) if failures > MAX_FAILURES => return self.link.hub.end(why),
                 Ok(_) if failures > MAX_FAILURES => {
                     let why = UpstreamError::Lost("it ends every subscription".to_owned());
-                    return drop(self.tell.send_replace(FollowState::Over(why)));
+                    return drop(self.report.send_replace(FollowState::Over(why)));
                 }
-                _ => sleep(WAIT * 2_u32.pow(failures.min(8) - 1)).await,
+                _ => sleep(RETRY_DELAY * 2_u32.pow(failures.min(8) - 1)).await,
             }
         }
     }
@@ -185,7 +186,7 @@ impl Follower {
     /// The notifications to subscribe to; `None` if there are none.
     fn filter(&self, uris: &BTreeSet<String>) -> Option<Map<String, Value>> {
         let mut filter = Map::new();
-        for (key, _) in self.lists.iter().filter(|(_, told)| *told) {
+        for (key, _) in self.lists.iter().filter(|(_, reported)| *reported) {
             filter.insert((*key).to_owned(), true.into());
         }
         if !uris.is_empty() {
@@ -200,14 +201,14 @@ impl Follower {
         params.insert("_meta".to_owned(), Value::Object(self.meta.clone()));
         let (call, close) = (PendingCall::background(), CancellationToken::new());
         let (end, ended) = watch::channel(None);
-        let (link, mine, closed) = (self.link.clone(), call.clone(), close.clone());
+        let (link, pending, closed) = (self.link.clone(), call.clone(), close.clone());
         self.link.hub.tasks.spawn(async move {
-            let over = tokio::select! {
-                () = link.hub.over() => return,
+            let outcome = tokio::select! {
+                () = link.hub.closed() => return,
                 () = closed.cancelled() => return,
-                over = link.follow("subscriptions/listen", &params, mine) => over,
+                outcome = link.follow("subscriptions/listen", &params, pending) => outcome,
             };
-            end.send_replace(Some(over));
+            end.send_replace(Some(outcome));
         });
         ListenStream {
             call,

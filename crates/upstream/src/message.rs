@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart() {
+    fn messages_are_distinguished() {
         let reply = one(&json!({ "jsonrpc": "2.0", "id": 3, "result": { "x": 1 } }));
         let expected = ServerMessage::Reply {
             id: Some(3),
@@ -188,8 +188,11 @@ mod tests {
         assert_eq!(reply, Ok(expected.clone()));
         let text_id = one(&json!({ "id": "3", "result": { "x": 1 } }));
         assert_eq!(text_id, Ok(expected));
-        let nobody = one(&json!({ "id": null, "error": { "code": -1, "message": "m" } }));
-        assert!(matches!(nobody, Ok(ServerMessage::Reply { id: None, .. })));
+        let unattributed = one(&json!({ "id": null, "error": { "code": -1, "message": "m" } }));
+        assert!(matches!(
+            unattributed,
+            Ok(ServerMessage::Reply { id: None, .. })
+        ));
         let null = one(&json!({ "id": 1, "result": null }));
         assert!(matches!(
             null,
@@ -203,16 +206,19 @@ mod tests {
             other,
             Ok(ServerMessage::Reply { id: Some(0), .. })
         ));
-        let asked = one(&json!({ "id": "a", "method": "ping" }));
-        assert!(matches!(asked, Ok(ServerMessage::Request { .. })));
-        let told = one(&json!({ "method": "notifications/x", "params": [1] }));
-        assert!(matches!(told, Ok(ServerMessage::Notification { .. })));
+        let request_message = one(&json!({ "id": "a", "method": "ping" }));
+        assert!(matches!(request_message, Ok(ServerMessage::Request { .. })));
+        let notification_message = one(&json!({ "method": "notifications/x", "params": [1] }));
+        assert!(matches!(
+            notification_message,
+            Ok(ServerMessage::Notification { .. })
+        ));
         assert!(one(&json!({ "id": 1 })).is_err());
         assert!(one(&json!(7)).is_err());
     }
 
     #[test]
-    fn a_batch_is_read_up_to_a_point() {
+    fn a_batch_of_too_many_messages_is_refused() {
         let message = json!({ "method": "m" });
         let batch = json!([message, message]);
         assert_eq!(read(batch.to_string().as_bytes()).unwrap().len(), 2);
@@ -221,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_without_end_is_refused() {
+    fn excessive_nesting_is_refused() {
         let deep = |levels: usize| {
             let (open, close) = ("[".repeat(levels), "]".repeat(levels));
             format!("{{\"id\":1,\"result\":{open}{close}}}")

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 pub fn outcome(result: Value, raw: bool) -> Result<Outcome, ToolError> {
     let content = result["content"].as_array().cloned().unwrap_or_default();
     if result["isError"] == true {
-        let said = texts(&content).join("\n");
-        let said = if said.is_empty() {
+        let text_of = texts(&content).join("\n");
+        let text_of = if text_of.is_empty() {
             "the server reported a failure without a message".to_owned()
         } else {
-            said
+            text_of
         };
-        let mut error = ToolError::new(ErrorCode::Failed, said);
+        let mut error = ToolError::new(ErrorCode::Failed, text_of);
         if content.iter().any(|block| block["type"] != "text")
             || result.get("structuredContent").is_some()
         {
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn results_come_as_plain_values_and_keep_what_they_were() {
+    fn results_become_plain_values_and_keep_their_original() {
         let text = |text: &str| json!({ "type": "text", "text": text });
         check(json!({ "content": [text("hello")] }), json!("hello"));
         check(
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_the_server_said() {
+    fn an_error_contains_the_servers_message() {
         let error = outcome(
             json!({ "isError": true, "content": [{ "type": "text", "text": "no such repo" }] }),
             false,

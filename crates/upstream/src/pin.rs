@@ -14,7 +14,7 @@ pub const REQUEST: &str = "httpRequest";
 const MAX_DIFFING: Duration = Duration::from_millis(200);
 
 /// The fields that the owner accepts: what a model sees, and where its requests go.
-const SHOWN: [&str; 7] = [
+const PINNED_FIELDS: [&str; 7] = [
     "name",
     "title",
     "description",
@@ -28,7 +28,7 @@ const SHOWN: [&str; 7] = [
 /// and of the escaping of numbers and letters.
 pub fn fingerprint(tool: &Value) -> String {
     let mut text = String::new();
-    canonical(&shown(tool), &mut text);
+    canonical(&pinned(tool), &mut text);
     let digest = Sha256::digest(text.as_bytes());
     hex::encode(digest)
 }
@@ -44,8 +44,8 @@ pub fn difference(old: &Value, new: &Value) -> String {
     diff.unified_diff().context_radius(2).to_string()
 }
 
-fn shown(tool: &Value) -> Value {
-    let picked = SHOWN.iter().filter_map(|key| {
+fn pinned(tool: &Value) -> Value {
+    let picked = PINNED_FIELDS.iter().filter_map(|key| {
         let value = tool.get(*key).filter(|value| !value.is_null())?;
         Some(((*key).to_owned(), value.clone()))
     });
@@ -54,7 +54,7 @@ fn shown(tool: &Value) -> Value {
 
 fn readable(tool: &Value) -> String {
     let mut out = String::new();
-    for key in SHOWN {
+    for key in PINNED_FIELDS {
         match tool.get(key) {
             None | Some(Value::Null) => {}
             // Line by line, with hidden characters made visible.
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_changes_with_all_that_a_model_sees_and_with_nothing_else() {
+    fn a_fingerprint_covers_exactly_the_fields_a_model_sees() {
         let before = fingerprint(&tool());
         assert_eq!(before.len(), 64);
         let mut same = tool();
@@ -157,16 +157,16 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_shows_what_changed_and_what_is_hidden() {
+    fn a_difference_shows_changes_and_invisible_characters() {
         assert_eq!(difference(&tool(), &tool()), "");
         let mut other = tool();
         other["description"] = json!("Reads.\nA file\u{200b} and sends it.");
-        let shown = difference(&tool(), &other);
-        assert!(shown.contains("-description: A file."), "{shown}");
+        let pinned = difference(&tool(), &other);
+        assert!(pinned.contains("-description: A file."), "{pinned}");
         assert!(
-            shown.contains("+description: A file\\u{200b} and sends it."),
-            "{shown}"
+            pinned.contains("+description: A file\\u{200b} and sends it."),
+            "{pinned}"
         );
-        assert!(!shown.contains("-description: Reads."), "{shown}");
+        assert!(!pinned.contains("-description: Reads."), "{pinned}");
     }
 }

@@ -151,7 +151,7 @@ pub struct Server {
     pub capabilities: Map<String, Value>,
     /// Whether to tell a legacy server on the shared connection that it may send requests, so that it
     /// offers the tools that need them. Such requests are declined there.
-    pub asks: bool,
+    pub accepts_requests: bool,
     /// Our credentials, over HTTP.
     pub credentials: Arc<dyn Credentials>,
     /// How long to wait.
@@ -168,7 +168,7 @@ impl Server {
             transport,
             dialect: Dialect::default(),
             capabilities: Map::new(),
-            asks: false,
+            accepts_requests: false,
             credentials: Arc::new(NoCredentials),
             timeouts: Timeouts::default(),
             bounds: Bounds::default(),

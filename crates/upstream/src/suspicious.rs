@@ -19,7 +19,7 @@ pub fn suspicious(text: &str) -> Option<Suspicion> {
     let mut characters = text.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
         let after = characters.peek().map(|(_, next)| *next);
-        if let Some(what) = hidden(character, before, after) {
+        if let Some(what) = invisible(character, before, after) {
             return Some(Suspicion {
                 what,
                 character,
@@ -31,10 +31,10 @@ pub fn suspicious(text: &str) -> Option<Suspicion> {
     None
 }
 
-fn hidden(character: char, before: Option<char>, after: Option<char>) -> Option<&'static str> {
+fn invisible(character: char, before: Option<char>, after: Option<char>) -> Option<&'static str> {
     // Scripts and emoji use joiners and selectors between their own characters.
     let joined =
-        |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && hidden(c, None, None).is_none());
+        |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && invisible(c, None, None).is_none());
     match character {
         '\n' | '\t' | '\r' => None,
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' => {
@@ -42,8 +42,9 @@ fn hidden(character: char, before: Option<char>, after: Option<char>) -> Option<
         }
         '\u{200c}' | '\u{200d}' if joined(before) && joined(after) => None,
         '\u{fe00}'..='\u{fe0f}'
-            if before
-                .is_some_and(|c| !c.is_ascii_alphabetic() && hidden(c, None, None).is_none()) =>
+            if before.is_some_and(|c| {
+                !c.is_ascii_alphabetic() && invisible(c, None, None).is_none()
+            }) =>
         {
             None
         }
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_person_does_not_see_is_found() {
+    fn invisible_text_is_found() {
         for (text, at) in [
             ("safe\u{202e}evil", 4),
             ("read\u{200b}_file", 4),
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_not_suspicious() {
+    fn ordinary_text_is_not_suspicious() {
         for text in [
             "",
             "read_file",

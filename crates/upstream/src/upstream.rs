@@ -17,27 +17,28 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::carrier::StderrTail;
-use crate::connection::{Peer, ServerConnection};
+use crate::client::McpClient;
+use crate::connection::ServerConnection;
 use crate::error::UpstreamError;
-use crate::greet::{Greeter, KnownProtocol};
-use crate::hooks::{Hooks, Nobody, ServerRequestHandler};
+use crate::handshake::{Handshake, KnownProtocol};
+use crate::hooks::{DeclineAll, Hooks, ServerRequestHandler};
 use crate::hub::CallReply;
-use crate::news::ServerNotification;
+use crate::notification::ServerNotification;
+use crate::peer::Peer;
 use crate::server::{Bounds, Server, UpstreamDeps};
-use crate::speak::Speak;
 
 /// Capacity of the notification channel, for slow receivers.
-const NEWS: usize = 256;
+const NOTIFICATION_CAPACITY: usize = 256;
 /// A connection that lasted this long resets the count of consecutive failures.
-const LASTED: Duration = Duration::from_secs(30);
+const STABLE_AFTER: Duration = Duration::from_secs(30);
 /// Callers wait this long for the next attempt instead of failing.
-const PATIENCE: Duration = Duration::from_secs(1);
+const MAX_RETRY_WAIT: Duration = Duration::from_secs(1);
 /// Restarts of a dead server before anyone needs it.
-const MAX_UNASKED: u32 = 5;
+const MAX_RECONNECTS: u32 = 5;
 /// Timeout of a health check, shorter if checks are more frequent.
-const STILL_THERE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(10);
+const HEALTH_TIMEOUT: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(10);
 /// Timeout of stopping.
-const STOPPING: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The state of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,12 +64,12 @@ pub enum Status {
 
 /// One server. Clones share it; dropping the last one stops it.
 #[derive(Clone)]
-pub struct Upstream(Arc<Owner>);
+pub struct Upstream(Arc<StopGuard>);
 
 /// Stops the server when the last handle is dropped; background tasks hold only the inner part.
-struct Owner(Arc<Inner>);
+struct StopGuard(Arc<Inner>);
 
-impl Drop for Owner {
+impl Drop for StopGuard {
     fn drop(&mut self) {
         self.0.halt();
     }
@@ -76,15 +77,15 @@ impl Drop for Owner {
 
 struct Inner {
     server: Arc<Server>,
-    ground: UpstreamDeps,
+    deps: UpstreamDeps,
     live: ArcSwapOption<ServerConnection>,
     /// Held while connecting.
-    gate: Arc<Gate<Trouble>>,
+    gate: Arc<Gate<FailureState>>,
     status: watch::Sender<Status>,
-    news: broadcast::Sender<ServerNotification>,
+    notifications: broadcast::Sender<ServerNotification>,
     /// The protocol that worked last time.
-    way: Mutex<Option<KnownProtocol>>,
-    places: Arc<Semaphore>,
+    last_protocol: Mutex<Option<KnownProtocol>>,
+    slots: Arc<Semaphore>,
     private: Mutex<Vec<Weak<ServerConnection>>>,
     stderr: Mutex<Option<StderrTail>>,
     stopped: CancellationToken,
@@ -100,7 +101,7 @@ enum ConnectionKind {
 
 /// Recent failures.
 #[derive(Default)]
-struct Trouble {
+struct FailureState {
     attempts: u32,
     error: String,
     next_try: Option<(Instant, Timestamp)>,
@@ -110,22 +111,22 @@ struct Trouble {
 
 impl Upstream {
     /// A server that is not started yet.
-    pub fn new(server: Server, ground: UpstreamDeps) -> Self {
+    pub fn new(server: Server, deps: UpstreamDeps) -> Self {
         let inner = Inner {
-            places: Arc::new(Semaphore::new(server.bounds.private)),
+            slots: Arc::new(Semaphore::new(server.bounds.private)),
             server: Arc::new(server),
-            ground,
+            deps,
             live: ArcSwapOption::empty(),
             gate: Arc::default(),
             status: watch::Sender::new(Status::Idle),
-            news: broadcast::Sender::new(NEWS),
-            way: Mutex::default(),
+            notifications: broadcast::Sender::new(NOTIFICATION_CAPACITY),
+            last_protocol: Mutex::default(),
             private: Mutex::default(),
             stderr: Mutex::default(),
             stopped: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        Self(Arc::new(Owner(Arc::new(inner))))
+        Self(Arc::new(StopGuard(Arc::new(inner))))
     }
 
     fn inner(&self) -> &Arc<Inner> {
@@ -150,7 +151,7 @@ impl Upstream {
     /// Notifications over the shared connection from now on. A receiver that falls behind gets a lag
     /// error and should reload everything.
     pub fn changes(&self) -> broadcast::Receiver<ServerNotification> {
-        self.inner().news.subscribe()
+        self.inner().notifications.subscribe()
     }
 
     /// Its description of itself, if connected.
@@ -161,9 +162,9 @@ impl Upstream {
 
     /// The end of its program's standard error.
     pub fn stderr(&self) -> String {
-        let kept = self.inner().stderr.lock();
-        let kept = kept.unwrap_or_else(|held| held.into_inner());
-        kept.as_ref().map(StderrTail::text).unwrap_or_default()
+        let tail = self.inner().stderr.lock();
+        let tail = tail.unwrap_or_else(|poisoned| poisoned.into_inner());
+        tail.as_ref().map(StderrTail::text).unwrap_or_default()
     }
 
     /// The shared connection, opened if necessary.
@@ -171,28 +172,28 @@ impl Upstream {
         self.inner().live().await
     }
 
-    /// Opens a private connection whose server requests `ask` handles. It is not reopened when it ends.
+    /// Opens a private connection whose server requests `handler` handles. It is not reopened when it ends.
     pub async fn open_private(
         &self,
-        ask: Option<Arc<dyn ServerRequestHandler>>,
+        handler: Option<Arc<dyn ServerRequestHandler>>,
     ) -> Result<Private, UpstreamError> {
         let inner = self.inner();
         if inner.stopped.is_cancelled() {
             return Err(UpstreamError::Stopped);
         }
         let max = inner.server.bounds.private;
-        let place = inner.places.clone().try_acquire_owned();
-        let place = place.map_err(|_| UpstreamError::Busy { max })?;
-        let news = broadcast::Sender::new(NEWS);
+        let slot = inner.slots.clone().try_acquire_owned();
+        let slot = slot.map_err(|_| UpstreamError::Busy { max })?;
+        let notifications = broadcast::Sender::new(NOTIFICATION_CAPACITY);
         let connection = tokio::select! {
             biased;
             () = inner.stopped.cancelled() => return Err(UpstreamError::Stopped),
-            opened = inner.open(ask, news.clone(), ConnectionKind::Private) => Arc::new(opened?),
+            opened = inner.open(handler, notifications.clone(), ConnectionKind::Private) => Arc::new(opened?),
         };
         let mut all = inner
             .private
             .lock()
-            .unwrap_or_else(|held| held.into_inner());
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         all.retain(|one| one.strong_count() > 0);
         all.push(Arc::downgrade(&connection));
         drop(all);
@@ -202,8 +203,8 @@ impl Upstream {
         }
         Ok(Private {
             connection,
-            news,
-            _place: place,
+            notifications,
+            _slot: slot,
         })
     }
 
@@ -217,7 +218,7 @@ impl Upstream {
             }
             inner.tasks.wait().await;
         };
-        let _ = timeout(STOPPING, closed).await;
+        let _ = timeout(STOP_TIMEOUT, closed).await;
     }
 }
 
@@ -226,7 +227,10 @@ impl Inner {
     fn halt(&self) -> Vec<Arc<ServerConnection>> {
         self.stopped.cancel();
         self.tasks.close();
-        let mut private = self.private.lock().unwrap_or_else(|held| held.into_inner());
+        let mut private = self
+            .private
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut open: Vec<_> = private.drain(..).filter_map(|one| one.upgrade()).collect();
         drop(private);
         open.extend(self.live.swap(None));
@@ -239,7 +243,7 @@ impl Inner {
     }
 
     fn current(&self) -> Option<Arc<ServerConnection>> {
-        self.live.load_full().filter(|live| !live.is_over())
+        self.live.load_full().filter(|live| !live.is_closed())
     }
 
     async fn live(self: &Arc<Self>) -> Result<Arc<ServerConnection>, UpstreamError> {
@@ -256,17 +260,17 @@ impl Inner {
         }
         // One connection attempt at a time: callers that arrive meanwhile wait here and share its
         // result.
-        let mut trouble = self.gate.clone().lock_owned().await;
+        let mut failures = self.gate.clone().lock_owned().await;
         // Another caller may have connected, or noticed the failure, while this one waited for the gate.
-        self.bury(&mut trouble);
+        self.clear_ended(&mut failures);
         if let Some(live) = self.current() {
             return Ok(live);
         }
-        if let Some((at, next_try)) = trouble.next_try {
-            if at.saturating_duration_since(Instant::now()) > PATIENCE {
+        if let Some((at, next_try)) = failures.next_try {
+            if at.saturating_duration_since(Instant::now()) > MAX_RETRY_WAIT {
                 return Err(UpstreamError::Failing {
-                    error: trouble.error.clone(),
-                    attempts: trouble.attempts,
+                    error: failures.error.clone(),
+                    attempts: failures.attempts,
                     next_try,
                 });
             }
@@ -274,7 +278,9 @@ impl Inner {
         }
         // In its own task: the caller may be dropped, while others wait for the same connection.
         let this = self.clone();
-        let job = self.tasks.spawn(async move { this.connect(trouble).await });
+        let job = self
+            .tasks
+            .spawn(async move { this.connect(failures).await });
         job.await
             .unwrap_or_else(|e| Err(UpstreamError::Unreachable(e.to_string())))
     }
@@ -282,29 +288,39 @@ impl Inner {
     async fn open(
         &self,
         own: Option<Arc<dyn ServerRequestHandler>>,
-        news: broadcast::Sender<ServerNotification>,
+        notifications: broadcast::Sender<ServerNotification>,
         kind: ConnectionKind,
     ) -> Result<ServerConnection, UpstreamError> {
         let shared = kind == ConnectionKind::Shared;
-        let nobody = || {
-            (shared && self.server.asks).then(|| Arc::new(Nobody) as Arc<dyn ServerRequestHandler>)
+        let decline_all = || {
+            (shared && self.server.accepts_requests)
+                .then(|| Arc::new(DeclineAll) as Arc<dyn ServerRequestHandler>)
         };
-        let greeter = Greeter {
+        let handshake = Handshake {
             server: &self.server,
-            ground: &self.ground,
-            own: own.clone().or_else(nobody),
-            news,
-            lives: &self.tasks,
+            deps: &self.deps,
+            own: own.clone().or_else(decline_all),
+            notifications,
+            programs: &self.tasks,
             stderr: shared.then_some(&self.stderr),
         };
-        let last = *self.way.lock().unwrap_or_else(|held| held.into_inner());
-        let greeted = greeter.greet(last).await;
+        let last = *self
+            .last_protocol
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let negotiated = handshake.handshake(last).await;
         // After a failure the protocol is negotiated again: the server may have been replaced.
-        let way = greeted.as_ref().ok().map(|(_, _, way)| *way);
-        *self.way.lock().unwrap_or_else(|held| held.into_inner()) = way;
-        let (kept, peer, _) = greeted?;
+        let last_protocol = negotiated
+            .as_ref()
+            .ok()
+            .map(|(_, _, last_protocol)| *last_protocol);
+        *self
+            .last_protocol
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) = last_protocol;
+        let (link, peer, _) = negotiated?;
         Ok(ServerConnection::new(
-            kept.take(),
+            link.into_inner(),
             peer,
             self.server.clone(),
             own,
@@ -313,13 +329,13 @@ impl Inner {
 
     async fn connect(
         self: Arc<Self>,
-        mut trouble: OwnedMutexGuard<Trouble>,
+        mut failures: OwnedMutexGuard<FailureState>,
     ) -> Result<Arc<ServerConnection>, UpstreamError> {
-        self.say(Status::Starting);
+        self.set_status(Status::Starting);
         let opened = tokio::select! {
             biased;
             () = self.stopped.cancelled() => return Err(UpstreamError::Stopped),
-            opened = self.open(None, self.news.clone(), ConnectionKind::Shared) => opened,
+            opened = self.open(None, self.notifications.clone(), ConnectionKind::Shared) => opened,
         };
         match opened {
             Ok(connection) => {
@@ -330,32 +346,33 @@ impl Inner {
                     drop(self.halt());
                     return Err(UpstreamError::Stopped);
                 }
-                self.say(Status::Ready);
-                trouble.next_try = None;
-                if std::mem::replace(&mut trouble.known, true) {
+                self.set_status(Status::Ready);
+                failures.next_try = None;
+                if std::mem::replace(&mut failures.known, true) {
                     // Notifications sent while disconnected were missed.
-                    for news in [
+                    for notifications in [
                         ServerNotification::Tools,
                         ServerNotification::Prompts,
                         ServerNotification::Resources,
                     ] {
-                        let _ = self.news.send(news);
+                        let _ = self.notifications.send(notifications);
                     }
                 }
-                self.tasks.spawn(self.clone().minder(connection.clone()));
+                self.tasks
+                    .spawn(self.clone().supervise_boxed(connection.clone()));
                 Ok(connection)
             }
             Err(why) => {
-                trouble.attempts += 1;
-                let delay = trouble_delay(&self.server, trouble.attempts);
-                self.failed(&mut trouble, &why, delay);
+                failures.attempts += 1;
+                let delay = retry_delay(&self.server, failures.attempts);
+                self.failed(&mut failures, &why, delay);
                 Err(why)
             }
         }
     }
 
     /// Publishes the state, unless it was stopped.
-    fn say(&self, status: Status) {
+    fn set_status(&self, status: Status) {
         self.status.send_if_modified(|now| {
             let change = *now != Status::Stopped && *now != status;
             if change {
@@ -365,15 +382,15 @@ impl Inner {
         });
     }
 
-    fn failed(&self, trouble: &mut Trouble, why: &UpstreamError, delay: Duration) {
+    fn failed(&self, failures: &mut FailureState, why: &UpstreamError, delay: Duration) {
         let mut byte = [0];
-        self.ground.entropy.fill(&mut byte);
+        self.deps.entropy.fill(&mut byte);
         // Jitter between 75 % and 125 %, so that many servers do not retry at once.
         let delay = delay * (192 + u32::from(byte[0]) / 2) / 256;
-        let next_try = self.ground.clock.now().plus(delay);
-        trouble.error = why.to_string();
-        trouble.next_try = Some((Instant::now() + delay, next_try));
-        let (attempts, error) = (trouble.attempts, trouble.error.clone());
+        let next_try = self.deps.clock.now().plus(delay);
+        failures.error = why.to_string();
+        failures.next_try = Some((Instant::now() + delay, next_try));
+        let (attempts, error) = (failures.attempts, failures.error.clone());
         tracing::warn!(
             event = "upstream_failed",
             server = self.server.name,
@@ -382,7 +399,7 @@ impl Inner {
             error,
             "MCP server failed; will retry"
         );
-        self.say(Status::Failing {
+        self.set_status(Status::Failing {
             error,
             attempts,
             next_try,
@@ -390,49 +407,49 @@ impl Inner {
     }
 
     /// Boxed, since the future is recursive: minding leads to connecting, which leads to minding.
-    fn minder(
+    fn supervise_boxed(
         self: Arc<Self>,
         one: Arc<ServerConnection>,
     ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(self.mind(one))
+        Box::pin(self.supervise(one))
     }
 
     /// Watches the shared connection until it ends, then restarts the server.
-    async fn mind(self: Arc<Self>, connection: Arc<ServerConnection>) {
-        self.watch_over(connection).await;
+    async fn supervise(self: Arc<Self>, connection: Arc<ServerConnection>) {
+        self.monitor(connection).await;
         if self.stopped.is_cancelled() {
             return;
         }
-        self.bury(&mut *self.gate.lock().await);
-        self.revive().await;
+        self.clear_ended(&mut *self.gate.lock().await);
+        self.reconnect().await;
     }
 
     /// Records the end of a connection, by whichever task notices it first.
-    fn bury(&self, trouble: &mut Trouble) {
-        let Some(dead) = self.live.load_full().filter(|live| live.is_over()) else {
+    fn clear_ended(&self, failures: &mut FailureState) {
+        let Some(dead) = self.live.load_full().filter(|live| live.is_closed()) else {
             return;
         };
         self.live.store(None);
         let why = dead.hub().why().cloned().unwrap_or(UpstreamError::Stopped);
         if matches!(why, UpstreamError::Gone(_)) {
             // It was closed in good order and is reopened on demand.
-            return self.say(Status::Idle);
+            return self.set_status(Status::Idle);
         }
         // A server that ran well for a while is not in a crash loop.
-        if dead.age() > LASTED {
-            trouble.attempts = 0;
+        if dead.age() > STABLE_AFTER {
+            failures.attempts = 0;
         }
-        trouble.attempts += 1;
+        failures.attempts += 1;
         // The first failure is retried immediately.
-        let delay = match trouble.attempts {
+        let delay = match failures.attempts {
             1 => Duration::ZERO,
-            more => trouble_delay(&self.server, more - 1),
+            more => retry_delay(&self.server, more - 1),
         };
-        self.failed(trouble, &why, delay);
+        self.failed(failures, &why, delay);
     }
 
-    async fn revive(self: &Arc<Self>) {
-        for _ in 0..MAX_UNASKED {
+    async fn reconnect(self: &Arc<Self>) {
+        for _ in 0..MAX_RECONNECTS {
             let at = self.gate.lock().await.next_try.map(|(at, _)| at);
             let Some(at) = at else { return };
             tokio::select! {
@@ -447,17 +464,17 @@ impl Inner {
 
     /// Completes when the connection has ended. A silent server is pinged; an unused connection is
     /// closed.
-    async fn watch_over(&self, connection: Arc<ServerConnection>) {
+    async fn monitor(&self, connection: Arc<ServerConnection>) {
         let hub = connection.hub();
         let timeouts = &self.server.timeouts;
         let tick = timeouts
             .idle
             .map_or(timeouts.health, |idle| idle.min(timeouts.health));
         loop {
-            let doubted = tokio::select! {
+            let suspected = tokio::select! {
                 biased;
-                () = connection.over() => return,
-                () = connection.doubt.notified() => true,
+                () = connection.closed() => return,
+                () = connection.suspect.notified() => true,
                 () = sleep(tick) => false,
             };
             // A busy server need not answer pings; its calls have timeouts of their own.
@@ -471,18 +488,21 @@ impl Inner {
                 connection.end(UpstreamError::Gone("it was idle".to_owned()));
                 continue;
             }
-            let silent = doubted || hub.quiet() >= timeouts.health;
-            if silent && connection.carrier().is_line() && !self.is_there(&connection).await {
+            let check_needed = suspected || hub.quiet() >= timeouts.health;
+            if check_needed
+                && connection.carrier().shares_one_stream()
+                && !self.responds(&connection).await
+            {
                 connection.end(UpstreamError::Lost("it does not respond".to_owned()));
             }
         }
     }
 
     /// Whether the server still replies, even with an error.
-    async fn is_there(&self, connection: &ServerConnection) -> bool {
+    async fn responds(&self, connection: &ServerConnection) -> bool {
         let health = self.server.timeouts.health;
         let hooks = Hooks {
-            timeout: Some(health.clamp(*STILL_THERE.start(), *STILL_THERE.end())),
+            timeout: Some(health.clamp(*HEALTH_TIMEOUT.start(), *HEALTH_TIMEOUT.end())),
             ..Hooks::default()
         };
         let answer = connection.check(&hooks).await;
@@ -493,7 +513,7 @@ impl Inner {
     }
 }
 
-fn trouble_delay(server: &Server, attempts: u32) -> Duration {
+fn retry_delay(server: &Server, attempts: u32) -> Duration {
     let timeouts = &server.timeouts;
     let doubled = 2_u32.saturating_pow(attempts.saturating_sub(1).min(20));
     timeouts
@@ -503,7 +523,7 @@ fn trouble_delay(server: &Server, attempts: u32) -> Duration {
 }
 
 #[async_trait]
-impl Speak for Upstream {
+impl McpClient for Upstream {
     async fn request(
         &self,
         method: &str,
@@ -535,14 +555,14 @@ impl Speak for Upstream {
 /// A private connection. Dropping it closes it.
 pub struct Private {
     connection: Arc<ServerConnection>,
-    news: broadcast::Sender<ServerNotification>,
-    _place: OwnedSemaphorePermit,
+    notifications: broadcast::Sender<ServerNotification>,
+    _slot: OwnedSemaphorePermit,
 }
 
 impl Private {
     /// Notifications over it from now on.
     pub fn changes(&self) -> broadcast::Receiver<ServerNotification> {
-        self.news.subscribe()
+        self.notifications.subscribe()
     }
 }
 

@@ -77,23 +77,23 @@ impl AgentBackend for Echo {
         })
     }
 
-    async fn say(
+    async fn prompt(
         &self,
         session: &str,
         message: String,
-        told: mpsc::Sender<TurnEvent>,
+        events: mpsc::Sender<TurnEvent>,
     ) -> Result<TurnOutcome, String> {
         let event = |state, text: &str| {
             let mut event = ChatEventPayload::new(Some("r".into()), session, state);
             event.text = Some(text.to_owned());
             event
         };
-        let tell = async |event| drop(told.send(TurnEvent::Chat(Box::new(event))).await);
+        let send = async |event| drop(events.send(TurnEvent::Chat(Box::new(event))).await);
         match message.as_str() {
             "/help" => return Ok(TurnOutcome::Command("help is here".to_owned())),
             "fail" => return Ok(TurnOutcome::Failed("no model".to_owned())),
             "wait" => {
-                tell(event(ChatState::Delta, "waiting")).await;
+                send(event(ChatState::Delta, "waiting")).await;
                 self.stopped.notified().await;
                 return Ok(TurnOutcome::Stopped);
             }
@@ -102,7 +102,7 @@ impl AgentBackend for Echo {
                 paused.approval_id = Some("a1".to_owned());
                 paused.tool = Some("bash".to_owned());
                 paused.arguments = Some(json!({ "cmd": "rm" }));
-                tell(paused).await;
+                send(paused).await;
                 self.answered.notified().await;
             }
             "run" | "flood" => {
@@ -121,18 +121,18 @@ impl AgentBackend for Echo {
                     audit_call: None,
                     offset: None,
                 };
-                let tell = async |event| drop(told.send(TurnEvent::Tool(Box::new(event))).await);
-                tell(tool(ChatToolState::Started, None)).await;
+                let send = async |event| drop(events.send(TurnEvent::Tool(Box::new(event))).await);
+                send(tool(ChatToolState::Started, None)).await;
                 for line in 1..=lines {
-                    tell(tool(ChatToolState::Output, Some(format!("line {line}\n")))).await;
+                    send(tool(ChatToolState::Output, Some(format!("line {line}\n")))).await;
                 }
-                tell(tool(ChatToolState::Done, None)).await;
+                send(tool(ChatToolState::Done, None)).await;
                 self.printed.notify_one();
             }
             _ => {}
         }
-        tell(event(ChatState::Delta, "you said ")).await;
-        tell(event(ChatState::Final, &format!("you said {message}"))).await;
+        send(event(ChatState::Delta, "you said ")).await;
+        send(event(ChatState::Final, &format!("you said {message}"))).await;
         Ok(TurnOutcome::Answered)
     }
 
@@ -153,39 +153,39 @@ impl AgentBackend for Echo {
 /// An editor that is written line by line.
 struct Editor {
     script: Script,
-    said: String,
+    text: String,
     /// What it was told of tools: how they stand, and what is shown of them.
     tools: Vec<(String, String)>,
-    asked: u64,
+    permission_requests: u64,
 }
 
 impl Editor {
     /// Asks and reads up to the answer; what is said meanwhile is gathered, what is asked is allowed.
-    async fn ask(&mut self, method: &str, params: Value) -> Value {
-        self.asked += 1;
-        let id = self.asked;
+    async fn request(&mut self, method: &str, params: Value) -> Value {
+        self.permission_requests += 1;
+        let id = self.permission_requests;
         self.script
-            .say(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
             .await;
         loop {
-            let heard = self.script.read().await;
-            assert!(!heard.is_null(), "the agent is gone");
-            if heard["method"] == "session/update" {
-                let text = heard["params"]["update"]["content"]["text"].as_str();
-                self.said.push_str(text.unwrap_or_default());
-                let update = &heard["params"]["update"];
+            let message = self.script.read().await;
+            assert!(!message.is_null(), "the agent is gone");
+            if message["method"] == "session/update" {
+                let text = message["params"]["update"]["content"]["text"].as_str();
+                self.text.push_str(text.unwrap_or_default());
+                let update = &message["params"]["update"];
                 if let Some(status) = update["status"].as_str() {
-                    let shown = &update["content"][0]["content"]["text"];
-                    let shown = shown.as_str().unwrap_or_default().to_owned();
-                    self.tools.push((status.to_owned(), shown));
+                    let preview = &update["content"][0]["content"]["text"];
+                    let preview = preview.as_str().unwrap_or_default().to_owned();
+                    self.tools.push((status.to_owned(), preview));
                 }
-            } else if heard["method"] == "session/request_permission" {
+            } else if message["method"] == "session/request_permission" {
                 let chosen = json!({ "outcome": "selected", "optionId": "allow" });
                 self.script
-                    .answer(&heard, json!({ "outcome": chosen }))
+                    .answer(&message, json!({ "outcome": chosen }))
                     .await;
-            } else if heard["id"] == id {
-                return heard;
+            } else if message["id"] == id {
+                return message;
             }
         }
     }
@@ -193,7 +193,7 @@ impl Editor {
     /// Opens the session that it prompts.
     async fn open(&mut self) {
         let params = json!({ "cwd": "/work", "mcpServers": [] });
-        let opened = self.ask("session/new", params).await;
+        let opened = self.request("session/new", params).await;
         assert_eq!(
             opened["result"]["sessionId"], "agent:main:acp-1",
             "{opened}"
@@ -201,9 +201,9 @@ impl Editor {
     }
 
     async fn prompt(&mut self, text: &str) -> Value {
-        self.said.clear();
+        self.text.clear();
         let prompt = json!([{ "type": "text", "text": text }]);
-        self.ask(
+        self.request(
             "session/prompt",
             json!({ "sessionId": "agent:main:acp-1", "prompt": prompt }),
         )
@@ -212,16 +212,16 @@ impl Editor {
 }
 
 async fn edited(backend: Arc<Echo>, with: impl AsyncFnOnce(&mut Editor)) {
-    let (near, far) = tokio::io::duplex(64 * 1024);
-    let served = serve(backend, PathBuf::from("/work"), tokio::io::split(near));
+    let (server, client) = tokio::io::duplex(64 * 1024);
+    let served = serve(backend, PathBuf::from("/work"), tokio::io::split(server));
     let editing = async {
-        let (reader, writer) = tokio::io::split(far);
+        let (reader, writer) = tokio::io::split(client);
         let reader = BufReader::new(reader);
         let mut editor = Editor {
             script: Script { reader, writer },
-            said: String::new(),
+            text: String::new(),
             tools: Vec::new(),
-            asked: 0,
+            permission_requests: 0,
         };
         with(&mut editor).await;
     };
@@ -230,15 +230,15 @@ async fn edited(backend: Arc<Echo>, with: impl AsyncFnOnce(&mut Editor)) {
 }
 
 #[tokio::test]
-async fn an_editor_is_greeted_and_answered() {
+async fn an_editor_gets_the_handshake_and_replies() {
     edited(Arc::default(), async |editor: &mut Editor| {
         let hello = editor
-            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .request("initialize", json!({ "protocolVersion": 1 }))
             .await;
         assert_eq!(hello["result"]["protocolVersion"], 1);
         assert_eq!(hello["result"]["agentCapabilities"]["loadSession"], true);
         let new = editor
-            .ask("session/new", json!({ "cwd": "/work", "mcpServers": [] }))
+            .request("session/new", json!({ "cwd": "/work", "mcpServers": [] }))
             .await;
         assert_eq!(new["result"]["sessionId"], "agent:main:acp-1");
         let commands = editor.script.read().await;
@@ -246,12 +246,12 @@ async fn an_editor_is_greeted_and_answered() {
         assert_eq!(update["availableCommands"][0]["name"], "help");
         let ended = editor.prompt("tea").await;
         assert_eq!(ended["result"]["stopReason"], "end_turn");
-        assert_eq!(editor.said, "you said tea");
+        assert_eq!(editor.text, "you said tea");
         assert_eq!(
             editor.prompt("/help").await["result"]["stopReason"],
             "end_turn"
         );
-        assert_eq!(editor.said, "help is here");
+        assert_eq!(editor.text, "help is here");
         assert_eq!(editor.prompt("fail").await["error"]["message"], "no model");
     })
     .await;
@@ -261,41 +261,43 @@ async fn an_editor_is_greeted_and_answered() {
 async fn sessions_are_listed_and_loaded() {
     edited(Arc::default(), async |editor: &mut Editor| {
         editor
-            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .request("initialize", json!({ "protocolVersion": 1 }))
             .await;
-        let listed = editor.ask("session/list", json!({})).await;
+        let listed = editor.request("session/list", json!({})).await;
         assert_eq!(listed["result"]["sessions"][0]["sessionId"], "s0");
         let cursor = listed["result"]["nextCursor"].clone();
         let next = editor
-            .ask("session/list", json!({ "cursor": cursor }))
+            .request("session/list", json!({ "cursor": cursor }))
             .await;
         assert_eq!(next["result"]["sessions"][0]["sessionId"], "s1");
         assert!(next["result"]["nextCursor"].is_null());
-        let odd = editor.ask("session/list", json!({ "cursor": "x" })).await;
+        let odd = editor
+            .request("session/list", json!({ "cursor": "x" }))
+            .await;
         assert!(odd["error"].is_object());
         let load = |id: &str| json!({ "sessionId": id, "cwd": "/work", "mcpServers": [] });
-        let none = editor.ask("session/load", load("none")).await;
+        let none = editor.request("session/load", load("none")).await;
         assert_eq!(none["error"]["message"], "there is no such session");
-        editor.said.clear();
-        assert!(editor.ask("session/load", load("old")).await["result"].is_object());
-        assert_eq!(editor.said, "hihello");
-        assert!(editor.ask("session/resume", load("old")).await["result"].is_object());
+        editor.text.clear();
+        assert!(editor.request("session/load", load("old")).await["result"].is_object());
+        assert_eq!(editor.text, "hihello");
+        assert!(editor.request("session/resume", load("old")).await["result"].is_object());
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_a_tool_prints_is_shown_while_it_runs_and_the_whole_at_its_end() {
+async fn tool_output_is_streamed_and_complete_at_the_end() {
     edited(Arc::default(), async |editor| {
         editor.open().await;
         editor.prompt("run").await;
-        let told: Vec<(&str, &str)> = editor
+        let events: Vec<(&str, &str)> = editor
             .tools
             .iter()
-            .map(|(status, shown)| (status.as_str(), shown.as_str()))
+            .map(|(status, preview)| (status.as_str(), preview.as_str()))
             .collect();
         assert_eq!(
-            told,
+            events,
             [
                 ("in_progress", ""),
                 ("in_progress", "line 1\n"),
@@ -314,25 +316,24 @@ async fn an_editor_that_does_not_read_misses_what_is_printed_and_nothing_piles_u
         editor.open().await;
         let prompt = json!([{ "type": "text", "text": "flood" }]);
         let params = json!({ "sessionId": "agent:main:acp-1", "prompt": prompt });
-        editor.script
-            .say(json!({ "jsonrpc": "2.0", "id": "flood", "method": "session/prompt", "params": params }))
+        editor.script.send(json!({ "jsonrpc": "2.0", "id": "flood", "method": "session/prompt", "params": params }))
             .await;
         // All was printed before anything is read.
         backend.printed.notified().await;
         editor.prompt("hello").await;
-        let told = editor.tools.len();
-        assert!((2..100).contains(&told), "{told}");
-        assert_eq!(editor.tools[told - 1], ("completed".to_owned(), "the whole".to_owned()));
+        let events = editor.tools.len();
+        assert!((2..100).contains(&events), "{events}");
+        assert_eq!(editor.tools[events - 1], ("completed".to_owned(), "the whole".to_owned()));
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_owner_is_asked_at_the_editor() {
+async fn approvals_are_requested_in_the_editor() {
     let backend = Arc::new(Echo::default());
     edited(backend.clone(), async |editor: &mut Editor| {
         editor
-            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .request("initialize", json!({ "protocolVersion": 1 }))
             .await;
         editor.open().await;
         assert_eq!(
@@ -351,26 +352,22 @@ async fn the_owner_is_asked_at_the_editor() {
 async fn a_turn_can_be_cancelled_while_others_are_asked() {
     edited(Arc::default(), async |editor: &mut Editor| {
         editor
-            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .request("initialize", json!({ "protocolVersion": 1 }))
             .await;
         editor.open().await;
         let prompt = json!({ "sessionId": "agent:main:acp-1", "prompt": [{ "type": "text", "text": "wait" }] });
-        editor
-            .script
-            .say(
+        editor.script.send(
                 json!({ "jsonrpc": "2.0", "id": 99, "method": "session/prompt", "params": prompt }),
             )
             .await;
-        assert!(editor.ask("session/list", json!({})).await["result"].is_object());
+        assert!(editor.request("session/list", json!({})).await["result"].is_object());
         let cancel = json!({ "sessionId": "agent:main:acp-1" });
-        editor
-            .script
-            .say(json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": cancel }))
+        editor.script.send(json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": cancel }))
             .await;
         loop {
-            let heard = editor.script.read().await;
-            if heard["id"] == 99 {
-                assert_eq!(heard["result"]["stopReason"], "cancelled");
+            let message = editor.script.read().await;
+            if message["id"] == 99 {
+                assert_eq!(message["result"]["stopReason"], "cancelled");
                 break;
             }
         }
@@ -382,12 +379,12 @@ async fn a_turn_can_be_cancelled_while_others_are_asked() {
 async fn pictures_and_unknown_methods_are_refused() {
     edited(Arc::default(), async |editor: &mut Editor| {
         editor
-            .ask("initialize", json!({ "protocolVersion": 1 }))
+            .request("initialize", json!({ "protocolVersion": 1 }))
             .await;
         editor.open().await;
         let picture = json!([{ "type": "image", "data": "aa", "mimeType": "image/png" }]);
         let refused = editor
-            .ask(
+            .request(
                 "session/prompt",
                 json!({ "sessionId": "agent:main:acp-1", "prompt": picture }),
             )
@@ -396,7 +393,7 @@ async fn pictures_and_unknown_methods_are_refused() {
         for method in ["authenticate", "session/set_mode", "nothing/known"] {
             let params = json!({ "methodId": "x", "sessionId": "x", "modeId": "x" });
             assert!(
-                editor.ask(method, params).await["error"].is_object(),
+                editor.request(method, params).await["error"].is_object(),
                 "{method}"
             );
         }
@@ -451,23 +448,23 @@ async fn a_session_is_opened_with_an_absolute_folder_and_servers_that_can_be_sta
             for method in ["session/new", "session/load", "session/resume"] {
                 let mut params = params.clone();
                 params["sessionId"] = json!("old");
-                let answer = editor.ask(method, params).await;
+                let answer = editor.request(method, params).await;
                 assert_eq!(answer["error"]["code"], -32602, "{answer}");
                 let message = answer["error"]["message"].as_str().unwrap_or_default();
                 assert!(message.starts_with(why), "{method}: {message}");
             }
         }
         let broken = json!({ "cwd": "/work", "mcpServers": [program("broken", "/bin/x")] });
-        let answer = editor.ask("session/new", broken).await;
+        let answer = editor.request("session/new", broken).await;
         assert_eq!(
             answer["error"]["message"],
             "the MCP server \"broken\" did not start"
         );
         let unopened = editor.prompt("hello").await;
         assert_eq!(unopened["error"]["code"], -32002, "{unopened}");
-        let good =
+        let accepted =
             json!({ "cwd": "/work", "mcpServers": [program("a", "x"), program("b", "/bin/y")] });
-        let answer = editor.ask("session/new", good).await;
+        let answer = editor.request("session/new", accepted).await;
         assert_eq!(
             answer["result"]["sessionId"], "agent:main:acp-1",
             "{answer}"
@@ -490,19 +487,19 @@ async fn an_unknown_session_is_refused_and_its_cancellation_ignored() {
             ("session/load", json!({ "sessionId": "nobody", "cwd": "/work", "mcpServers": [] })),
             ("session/resume", json!({ "sessionId": "nobody", "cwd": "/work", "mcpServers": [] })),
         ] {
-            let answer = editor.ask(method, params).await;
+            let answer = editor.request(method, params).await;
             assert_eq!(answer["error"]["code"], -32002, "{method}: {answer}");
         }
         let mode = json!({ "sessionId": "nobody", "modeId": "ask" });
-        assert!(editor.ask("session/set_mode", mode).await["error"].is_object());
+        assert!(editor.request("session/set_mode", mode).await["error"].is_object());
         let cancel = json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": "nobody" } });
-        editor.script.say(cancel).await;
+        editor.script.send(cancel).await;
         editor.open().await;
         assert_eq!(editor.prompt("hello").await["result"]["stopReason"], "end_turn");
         // A cancellation that had counted would stop this one at once.
         assert!(futures_util::FutureExt::now_or_never(backend.stopped.notified()).is_none());
         let close = json!({ "sessionId": "agent:main:acp-1" });
-        assert!(editor.ask("session/close", close).await["result"].is_object());
+        assert!(editor.request("session/close", close).await["result"].is_object());
         assert_eq!(editor.prompt("hello").await["error"]["code"], -32002);
     })
     .await;

@@ -11,7 +11,7 @@ use crate::api::{ApiResponse, FormPart, multipart};
 use crate::channel::{BotIdentity, SendError};
 
 /// Maximum wait for the rate limit; longer waits are returned to the caller.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_LIMIT_WAIT: Duration = Duration::from_secs(5);
 /// Timeout of a request.
 const WITHIN: Duration = Duration::from_secs(30);
 /// Timeout of an upload.
@@ -105,9 +105,10 @@ impl Discord {
     /// Waits briefly for the rate limit, or returns the remaining wait.
     async fn place_for(&self, call: &DiscordRequest<'_>) -> Result<(), SendError> {
         let mut waited = Duration::ZERO;
+        // Asked again after each wait: other requests may have used the slot.
         while let Err(wait) = self.limits.take(call.route, call.chat) {
             waited += wait;
-            if waited > PATIENCE {
+            if waited > MAX_LIMIT_WAIT {
                 return Err(SendError::Later {
                     after: Some(wait),
                     why: "rate limited by Discord".to_owned(),
@@ -135,6 +136,7 @@ impl Discord {
     }
 
     fn form(&self, parts: &[FormPart]) -> (String, Bytes) {
+        // Random, so that no content of a file can contain the boundary.
         let random = self.api.ids().random::<16>();
         let boundary = hex::encode(random);
         let kind = format!("multipart/form-data; boundary={boundary}");
@@ -237,6 +239,7 @@ fn first_error(errors: &Value, depth: usize) -> Option<String> {
         let said: String = said.chars().take(200).collect();
         return Some(format!(": {said}"));
     }
+    // The nesting is Discord's; a broken response must not overflow the stack.
     if depth > 8 {
         return None;
     }

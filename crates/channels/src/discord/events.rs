@@ -6,9 +6,9 @@ use manyhands_core::{ChatRef, PeerKind};
 use serde_json::Value;
 
 use super::Discord;
-use super::rooms::ChannelInfo;
+use super::directory::ChannelInfo;
 use super::text::{self, MentionNames};
-use crate::words::{Inbound, InboundEvent, InboundMessage, Media, MediaKind, Mention, Quoted};
+use crate::message::{Inbound, InboundEvent, InboundMessage, Media, MediaKind, Mention, Quoted};
 
 /// Start of Discord's id timestamps, in milliseconds.
 const EPOCH: i64 = 1_420_070_400_000;
@@ -71,7 +71,7 @@ impl Discord {
         let (mut place, room) = self.place(event).await?;
         place.message = Some(id.to_owned());
         place.sender = Some(sender.to_owned());
-        place.sender_name = called(&event["member"], author);
+        place.sender_name = display_name_of(&event["member"], author);
         let from_bot = author["bot"] == true || !event["webhook_id"].is_null();
         let message = self.message(event).await;
         Some(Inbound {
@@ -148,7 +148,7 @@ impl Discord {
         let (mut place, room) = self.place(event).await?;
         place.message = event["message"]["id"].as_str().map(str::to_owned);
         place.sender = Some(sender.to_owned());
-        place.sender_name = called(&event["member"], user);
+        place.sender_name = display_name_of(&event["member"], user);
         let app = event["application_id"].as_str()?;
         let token = event["token"].as_str()?;
         Some(Inbound {
@@ -181,7 +181,7 @@ impl Discord {
         let user = &event["member"]["user"];
         place.message = event["message_id"].as_str().map(str::to_owned);
         place.sender = Some(sender.to_owned());
-        place.sender_name = called(&event["member"], user);
+        place.sender_name = display_name_of(&event["member"], user);
         Some(Inbound {
             event: format!("reaction:{mark}"),
             at: self.clock.now().0,
@@ -216,7 +216,7 @@ impl Discord {
 }
 
 /// A display name: nickname in the server, global name, or handle.
-fn called(member: &Value, user: &Value) -> Option<String> {
+fn display_name_of(member: &Value, user: &Value) -> Option<String> {
     let nick = member["nick"].as_str();
     nick.or_else(|| show(user)).map(str::to_owned)
 }

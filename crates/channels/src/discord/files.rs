@@ -9,7 +9,7 @@ use url::Url;
 use super::Discord;
 use crate::api::{ApiResponse, failure};
 use crate::channel::SendError;
-use crate::words::Media;
+use crate::message::Media;
 
 /// Timeout of a download.
 const WITHIN: Duration = Duration::from_secs(120);

@@ -17,15 +17,15 @@ use super::calls::{DiscordRequest, RequestBody, me};
 use super::session::{GatewaySession, Point};
 use crate::backoff::Backoff;
 use crate::channel::{ChannelError, ConnectionStatus, EventSink, SendError};
+use crate::message::{Inbound, InboundEvent};
 use crate::socket::{self, Frame, PlatformSocket};
-use crate::words::{Inbound, InboundEvent};
 
 /// Intents: servers, messages and reactions in servers and direct chats, and message content.
 const INTENTS: u64 = 1 | 1 << 9 | 1 << 10 | 1 << 12 | 1 << 13 | 1 << 15;
 /// Maximum event size: one event describes a server with thousands of channels.
 const MOST: usize = 16 * 1024 * 1024;
 /// Timeout of Discord's hello, and then of the session.
-const GREETING: Duration = Duration::from_secs(30);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout of writing a frame.
 const WRITE: Duration = Duration::from_secs(10);
 /// Maximum pending button acknowledgements.
@@ -54,9 +54,9 @@ pub(super) enum DisconnectReason {
         after: Option<Duration>,
     },
     /// Discord asked us to reconnect.
-    Asked,
+    ReconnectRequested,
     /// A new session is needed.
-    Anew(String),
+    NewSession(String),
 }
 
 /// A gateway connection.
@@ -77,40 +77,42 @@ impl Discord {
     /// Receives until it is stopped.
     pub(super) async fn listen_on_gateway(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
-        let mut session = GatewaySession::noted(ear).await?;
+        let mut session = GatewaySession::load_value(sink).await?;
         let mut backoff = Backoff::new(self.api.ids().clone());
         loop {
-            ear.stands(ConnectionStatus::Connecting);
+            sink.set_status(ConnectionStatus::Connecting);
             let started = Instant::now();
-            let heard = stop.run_until_cancelled(self.hear(&mut session, ear));
+            let heard = stop.run_until_cancelled(self.receive(&mut session, sink));
             let end = heard.await;
             // If this fails, nothing is lost: Discord replays more events after a restart.
-            let settled = session.settle(ear).await;
+            let settled = session.settle(sink).await;
             let Some(end) = end else {
                 return settled;
             };
+            // A connection that lasted resets the delay; one that failed at once must not.
             backoff.connected(started.elapsed());
             let mut wait = backoff.wait();
             match end {
                 // The stored session must go: it would be refused again after the owner fixed the
                 // token.
                 DisconnectReason::Refused(why) => {
-                    session.forget(ear).await?;
+                    session.forget(sink).await?;
                     return Err(ChannelError::Refused(why));
                 }
-                DisconnectReason::Asked => {}
-                DisconnectReason::Anew(why) => {
-                    session.forget(ear).await?;
-                    ear.stands(ConnectionStatus::Broken { why });
+                // Discord moves connections between servers this way; the session is resumed there.
+                DisconnectReason::ReconnectRequested => {}
+                DisconnectReason::NewSession(why) => {
+                    session.forget(sink).await?;
+                    sink.set_status(ConnectionStatus::Broken { why });
                     // Discord requires a random delay of one to five seconds before a new session.
                     let [random] = self.api.ids().random::<1>();
                     wait = wait.max(Duration::from_millis(1_000 + u64::from(random) * 15));
                 }
                 DisconnectReason::Broken { why, after } => {
-                    ear.stands(ConnectionStatus::Broken { why });
+                    sink.set_status(ConnectionStatus::Broken { why });
                     wait = wait.max(after.unwrap_or_default());
                 }
             }
@@ -122,7 +124,11 @@ impl Discord {
     }
 
     /// Opens a socket and receives until it ends.
-    async fn hear(&self, session: &mut GatewaySession, ear: &dyn EventSink) -> DisconnectReason {
+    async fn receive(
+        &self,
+        session: &mut GatewaySession,
+        sink: &dyn EventSink,
+    ) -> DisconnectReason {
         let mut line = match self.open(session).await {
             Ok(line) => line,
             Err(end) => return end,
@@ -131,14 +137,14 @@ impl Discord {
             let greeted = line.greeted.unwrap_or(line.beat + line.every);
             let end = tokio::select! {
                 frame = line.socket.next() => match frame {
-                    Some(Ok(frame)) => self.take(frame, &mut line, session, ear).await,
+                    Some(Ok(frame)) => self.take(frame, &mut line, session, sink).await,
                     Some(Err(error)) => Err(broken(error.to_string())),
                     None => Err(broken("Discord closed the socket")),
                 },
                 () = sleep_until(line.beat) => match line.overdue() {
                     // While we were busy, the acknowledgement may have arrived without being read yet: process what is
                     // here before declaring the connection dead.
-                    Some(frame) => self.take(frame, &mut line, session, ear).await,
+                    Some(frame) => self.take(frame, &mut line, session, sink).await,
                     None => line.heartbeat(session, true).await,
                 },
                 () = sleep_until(greeted), if line.greeted.is_some() => {
@@ -169,11 +175,12 @@ impl Discord {
         let url = self.socket_url(&base)?;
         let opened = socket::open(self.api.egress(), &url, HeaderMap::new(), MOST).await;
         let mut socket = opened.map_err(|error| broken(error.to_string()))?;
-        let every = match timeout(GREETING, hello(&mut socket)).await {
+        let every = match timeout(HELLO_TIMEOUT, hello(&mut socket)).await {
             Ok(hello) => hello?,
             Err(_) => return Err(broken("Discord did not send hello in time")),
         };
         let token = self.account.token.expose();
+        // Resuming replays what was missed; identifying starts with nothing.
         let first = match session.point() {
             Some(point) => json!({
                 "op": 6,
@@ -202,7 +209,7 @@ impl Discord {
             beat: now + every.mul_f64(share),
             every,
             answered: true,
-            greeted: Some(now + GREETING),
+            greeted: Some(now + HELLO_TIMEOUT),
             pressed: FuturesUnordered::new(),
         })
     }
@@ -211,6 +218,7 @@ impl Discord {
     async fn gateway_url(&self) -> Result<String, DisconnectReason> {
         let call = DiscordRequest::get("GET gateway/bot", "", "gateway/bot".to_owned());
         let said = self.call(call).await?;
+        // Beyond the limit Discord resets the bot's token, so no session is started then.
         let limit = &said["session_start_limit"];
         if limit["remaining"].as_u64() == Some(0) {
             let after = limit["reset_after"].as_u64().unwrap_or(60_000);
@@ -231,6 +239,7 @@ impl Discord {
         let host = url.host_str().unwrap_or_default();
         let api = &self.account.api;
         let own = host == "discord.gg" || host.ends_with(".discord.gg");
+        // Tests use a local API without TLS; its socket need not be encrypted either.
         let safe = api.scheme() != "https" || url.scheme() == "wss";
         if !safe || (api.host_str() == Some("discord.com") && !own) {
             return Err(unfit());
@@ -245,7 +254,7 @@ impl Discord {
         frame: Frame,
         line: &mut GatewayConnection<'a>,
         session: &mut GatewaySession,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
     ) -> Result<(), DisconnectReason> {
         let text = match frame {
             Frame::Text(text) => text,
@@ -256,12 +265,13 @@ impl Discord {
             return Err(broken("Discord sent an invalid frame"));
         };
         match said.op {
-            0 => self.dispatch(said, line, session, ear).await,
+            0 => self.dispatch(said, line, session, sink).await,
+            // Discord may ask for a heartbeat at any time, which does not move the schedule.
             1 => line.heartbeat(session, false).await,
-            7 => Err(DisconnectReason::Asked),
+            7 => Err(DisconnectReason::ReconnectRequested),
             // Opcode 9: the payload says whether the session can be resumed.
             9 if said.d == true => Err(broken("Discord asked to resume the session again")),
-            9 => Err(DisconnectReason::Anew(
+            9 => Err(DisconnectReason::NewSession(
                 "Discord invalidated the session".to_owned(),
             )),
             11 => {
@@ -278,7 +288,7 @@ impl Discord {
         said: GatewayFrame,
         line: &mut GatewayConnection<'a>,
         session: &mut GatewaySession,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
     ) -> Result<(), DisconnectReason> {
         let name = said.t.as_deref().unwrap_or("");
         let sequence = said.s.unwrap_or(0);
@@ -290,23 +300,24 @@ impl Discord {
                 me(&said.d["user"])
                     .into_iter()
                     .for_each(|me| self.learn_me(me));
-                session.begin(point, ear).await.map_err(broken)?;
+                session.begin(point, sink).await.map_err(broken)?;
             }
-            "RESUMED" => session.advance(sequence, ear).await.map_err(broken)?,
+            "RESUMED" => session.advance(sequence, sink).await.map_err(broken)?,
             _ => {
+                // Sequence numbers restart with each session, so the session is part of the event's id.
                 let of = session.point().map_or("", |point| point.id.as_str());
                 let mark = format!("{of}:{sequence}");
                 // Stored before `advance`: a crash in between makes Discord replay the event, and its id is known.
                 if let Some(event) = self.read_event(name, &said.d, &mark).await {
-                    ear.hear(vec![event.clone()]).await.map_err(broken)?;
+                    sink.receive(vec![event.clone()]).await.map_err(broken)?;
                     self.answer_press(event, line).await;
                 }
-                return session.advance(sequence, ear).await.map_err(broken);
+                return session.advance(sequence, sink).await.map_err(broken);
             }
         }
         // Only READY and RESUMED get here: the session is established.
         line.greeted = None;
-        ear.stands(ConnectionStatus::Connected);
+        sink.set_status(ConnectionStatus::Connected);
         Ok(())
     }
 
@@ -409,6 +420,7 @@ async fn hello(socket: &mut PlatformSocket) -> Result<Duration, DisconnectReason
             .filter(|said| said.op == 10);
         let every = said.and_then(|said| said.d["heartbeat_interval"].as_u64());
         let every = every.ok_or_else(|| broken("Discord did not start with hello"))?;
+        // Clamped: an interval of zero would send heartbeats in a busy loop.
         return Ok(Duration::from_millis(every.clamp(100, 600_000)));
     }
 }
@@ -437,7 +449,7 @@ fn closed(code: Option<u16>) -> DisconnectReason {
         ),
         Some(code @ (4010 | 4012)) => refused(&format!("Discord refused the connection ({code})")),
         Some(code @ (4003 | 4007 | 4009)) => {
-            DisconnectReason::Anew(format!("Discord ended the session ({code})"))
+            DisconnectReason::NewSession(format!("Discord ended the session ({code})"))
         }
         Some(code) => broken(format!("Discord closed the socket ({code})")),
         None => broken("Discord closed the socket"),

@@ -49,6 +49,7 @@ impl RateLimits {
         if let Some(until) = all.filter(|until| *until > now) {
             return Err(until - now);
         }
+        // The first request of a route is always allowed: only its response names the bucket.
         let Some(name) = self.name(route, chat) else {
             return Ok(());
         };
@@ -89,6 +90,7 @@ impl RateLimits {
         body: &Value,
     ) -> Option<Duration> {
         let header = |name: &str| headers.get(name)?.to_str().ok()?.parse().ok();
+        // The body first: it has fractions of a second, the header only whole seconds.
         let after = body["retry_after"].as_f64();
         let after = after.or_else(|| header("retry-after")).and_then(seconds)?;
         let until = Instant::now() + after;

@@ -5,12 +5,12 @@
 //! deduplicates nonces within some minutes. Rate limits are read from the headers of every response.
 
 mod calls;
+mod directory;
 mod events;
 mod files;
 mod gateway;
 mod limits;
 pub(crate) mod render;
-mod rooms;
 mod send;
 mod session;
 #[cfg(test)]
@@ -33,12 +33,12 @@ use crate::channel::{
     WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::chunk;
+use crate::message::{Inbound, Media, OutgoingMessage};
 use crate::recent::RecentMap;
-use crate::short::units;
-use crate::words::{Inbound, Media, OutgoingMessage};
+use crate::shorten::units;
 
+use directory::ChannelDirectory;
 use limits::RateLimits;
-use rooms::ChannelDirectory;
 
 /// URL of Discord's API.
 pub const API: &str = "https://discord.com/api/v10";
@@ -150,10 +150,10 @@ impl Channel for Discord {
 
     async fn listen(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
-        self.listen_on_gateway(ear, stop).await
+        self.listen_on_gateway(sink, stop).await
     }
 
     fn hook(&self, _hook: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
@@ -180,7 +180,7 @@ impl Channel for Discord {
         self.show_typing(place).await
     }
 
-    async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
+    async fn acknowledge_button(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
         self.follow_up(inbound, word).await
     }
 

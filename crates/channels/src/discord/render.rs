@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
     use crate::chunk;
-    use crate::short::units;
+    use crate::shorten::units;
 
     proptest! {
         #![proptest_config(ProptestConfig {

@@ -10,8 +10,8 @@ use super::calls::{DiscordRequest, RequestBody};
 use super::{Discord, TEXT, render};
 use crate::api::FormPart;
 use crate::channel::{SendError, SendReceipt};
-use crate::short::{shortened, units};
-use crate::words::{Button, Inbound, InboundEvent, OutgoingContent, OutgoingMessage};
+use crate::message::{Button, Inbound, InboundEvent, OutgoingContent, OutgoingMessage};
+use crate::shorten::{shortened, units};
 
 /// Maximum length of a button label.
 const LABEL: usize = 80;
@@ -28,7 +28,7 @@ impl Discord {
         file: Option<Bytes>,
     ) -> Result<SendReceipt, SendError> {
         let chat = self.target(&message.to).await?;
-        match &message.say {
+        match &message.content {
             OutgoingContent::Text {
                 text,
                 buttons,

@@ -35,8 +35,8 @@ pub(super) struct GatewaySession {
 
 impl GatewaySession {
     /// Loads the stored session.
-    pub(super) async fn noted(ear: &dyn EventSink) -> Result<Self, ChannelError> {
-        let text = ear.noted(NAME).await?;
+    pub(super) async fn load_value(sink: &dyn EventSink) -> Result<Self, ChannelError> {
+        let text = sink.load_value(NAME).await?;
         Ok(Self {
             point: text.and_then(|text| serde_json::from_str(&text).ok()),
             since: 0,
@@ -53,18 +53,18 @@ impl GatewaySession {
     pub(super) async fn begin(
         &mut self,
         point: Point,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
     ) -> Result<(), ChannelError> {
         self.point = Some(point);
         // Stored at once: resuming with an old session after a crash would lose events.
-        self.note(ear).await
+        self.store_value(sink).await
     }
 
     /// Records that everything up to an event is stored.
     pub(super) async fn advance(
         &mut self,
         sequence: u64,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
     ) -> Result<(), ChannelError> {
         let Some(point) = &mut self.point else {
             return Ok(());
@@ -73,31 +73,31 @@ impl GatewaySession {
         point.sequence = point.sequence.max(sequence);
         self.since += 1;
         if self.since >= EVENTS || self.noted.elapsed() >= TIME {
-            self.note(ear).await?;
+            self.store_value(sink).await?;
         }
         Ok(())
     }
 
     /// Drops a session that Discord has ended.
-    pub(super) async fn forget(&mut self, ear: &dyn EventSink) -> Result<(), ChannelError> {
+    pub(super) async fn forget(&mut self, sink: &dyn EventSink) -> Result<(), ChannelError> {
         self.point = None;
-        self.note(ear).await
+        self.store_value(sink).await
     }
 
     /// Stores the session if it changed.
-    pub(super) async fn settle(&mut self, ear: &dyn EventSink) -> Result<(), ChannelError> {
+    pub(super) async fn settle(&mut self, sink: &dyn EventSink) -> Result<(), ChannelError> {
         if self.since > 0 {
-            self.note(ear).await?;
+            self.store_value(sink).await?;
         }
         Ok(())
     }
 
-    async fn note(&mut self, ear: &dyn EventSink) -> Result<(), ChannelError> {
+    async fn store_value(&mut self, sink: &dyn EventSink) -> Result<(), ChannelError> {
         let text = match &self.point {
             Some(point) => serde_json::to_string(point).unwrap_or_default(),
             None => String::new(),
         };
-        ear.note(NAME, &text).await?;
+        sink.store_value(NAME, &text).await?;
         (self.since, self.noted) = (0, Instant::now());
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::rooms::ChannelDirectory;
+use super::directory::ChannelDirectory;
 
 /// Names for the mentions in a text.
 pub(super) struct MentionNames<'a> {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::LineChannel;
 use super::send::Ticket;
-use crate::words::{
+use crate::message::{
     Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Mention, Quoted,
 };
 

@@ -7,7 +7,7 @@
 
 mod events;
 mod hook;
-mod people;
+mod profiles;
 mod send;
 #[cfg(test)]
 mod tests;
@@ -29,11 +29,11 @@ use crate::channel::{
     WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::download::download;
+use crate::message::{Inbound, Media, OutgoingMessage};
 use crate::recent::RecentMap;
-use crate::short::units;
-use crate::words::{Inbound, Media, OutgoingMessage};
+use crate::shorten::units;
 
-use people::People;
+use profiles::People;
 
 /// URL of LINE's API.
 pub const API: &str = "https://api.line.me";
@@ -152,10 +152,10 @@ impl Channel for LineChannel {
 
     async fn listen(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
-        self.stand_by(ear, stop).await
+        self.stand_by(sink, stop).await
     }
 
     fn hook(&self, hook: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
@@ -205,7 +205,7 @@ impl Channel for LineChannel {
         }
     }
 
-    async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
+    async fn acknowledge_button(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
         // LINE itself shows the press in the chat; the note is a short reply.
         let ticket = send::Ticket::parse(inbound.ticket.as_deref());
         let (false, Some(token)) = (word.trim().is_empty(), ticket.reply) else {
@@ -245,7 +245,7 @@ impl Channel for LineChannel {
         }
     }
 
-    async fn called(&self, place: &ChatRef) -> Result<Option<String>, SendError> {
+    async fn sender_name(&self, place: &ChatRef) -> Result<Option<String>, SendError> {
         self.name_of(place).await
     }
 }

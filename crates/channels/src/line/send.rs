@@ -10,8 +10,8 @@ use uuid::{Builder, Uuid};
 use super::{LineChannel, TEXT, plain};
 use crate::api::ApiResponse;
 use crate::channel::{SendError, SendReceipt};
-use crate::short::{shortened, units};
-use crate::words::{Button, FileKind, OutgoingContent, OutgoingMessage};
+use crate::message::{Button, FileKind, OutgoingContent, OutgoingMessage};
+use crate::shorten::{shortened, units};
 
 /// Maximum buttons per template.
 const BUTTONS: usize = 4;
@@ -78,6 +78,7 @@ impl LineChannel {
         message: &OutgoingMessage,
         messages: Vec<Value>,
     ) -> Result<SendReceipt, SendError> {
+        // Replies are free, pushes count against the account's monthly limit.
         if let Some(token) = Ticket::of(message).reply
             && let Replied::Taken(delivered) = self.reply(token, &messages).await?
         {
@@ -137,6 +138,7 @@ impl LineChannel {
         let url = self.api.url("v2/bot/message/push");
         let answer = match self.api.post_json(url, headers, &body).await {
             Ok(answer) => answer,
+            // Safe to repeat: LINE recognises the retry key.
             Err(SendError::Unknown(why)) => return Err(SendError::Later { after: None, why }),
             Err(other) => return Err(other),
         };
@@ -155,6 +157,7 @@ impl LineChannel {
         let sent = said["sentMessages"].as_array().into_iter().flatten();
         let ids: Vec<&str> = sent.filter_map(|one| one["id"].as_str()).collect();
         for id in &ids {
+            // A quote of our message counts as a mention in a group.
             self.ours.put(id, ());
         }
         SendReceipt {
@@ -188,6 +191,7 @@ fn token_gone(answer: &ApiResponse) -> bool {
 fn message_of(answer: &ApiResponse) -> Option<String> {
     let said: Value = serde_json::from_slice(&answer.body).ok()?;
     let mut words = said["message"].as_str()?.to_owned();
+    // LINE names the wrong parameter only there.
     for detail in said["details"].as_array().into_iter().flatten().take(5) {
         let field = |name: &str| detail[name].as_str().unwrap_or_default().to_owned();
         words.push_str(&format!("; {}: {}", field("property"), field("message")));
@@ -236,7 +240,7 @@ pub(super) fn messages(
     message: &OutgoingMessage,
     file: Option<&Bytes>,
 ) -> Result<Vec<Value>, SendError> {
-    let mut messages = match &message.say {
+    let mut messages = match &message.content {
         OutgoingContent::Text { edits: Some(_), .. } => {
             return Err(SendError::Never(
                 "LINE does not support editing messages".to_owned(),
@@ -311,6 +315,7 @@ fn text_with_buttons(text: &str, rows: &[Vec<Button>]) -> Result<Vec<Value>, Sen
             shortened(first, ABOVE)
         }
     };
+    // A template holds only a few buttons; more make further messages.
     for group in buttons.chunks(BUTTONS) {
         let actions: Vec<Value> = group.iter().map(|one| action(one)).collect();
         let template = json!({"type": "buttons", "text": above, "actions": actions});

@@ -1,8 +1,8 @@
 //! Claims about LINE, against a LINE that refuses what the real one refuses.
 
-mod hearing;
-mod saying;
-mod standing;
+mod connection;
+mod receiving;
+mod sending;
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::{LineAccount, LineChannel};
 use crate::channel::{Channel as _, WebhookRefusal};
-use crate::near;
-use crate::words::{Inbound, InboundEvent, InboundMessage};
+use crate::message::{Inbound, InboundEvent, InboundMessage};
+use crate::testing;
 
 const ADA: &str = "U4af4980629f5ea6f8f0c29a1a3c8b5d1";
 const BOB: &str = "U0000000000000000000000000000b0b1";
@@ -42,21 +42,21 @@ impl Near {
             webhook: None,
         };
         change(&mut account);
-        let clock = near::clock();
-        let ids = near::ids(&clock);
-        let line = LineChannel::new(account, near::egress(), clock.clone(), ids);
+        let clock = testing::clock();
+        let ids = testing::ids(&clock);
+        let line = LineChannel::new(account, testing::egress(), clock.clone(), ids);
         Self { fake, line, clock }
     }
 
     /// Hears what LINE tells.
-    fn hear(&self, events: &[Event]) -> Result<Vec<Inbound>, WebhookRefusal> {
+    fn receive(&self, events: &[Event]) -> Result<Vec<Inbound>, WebhookRefusal> {
         self.told(&self.fake.body(events))
     }
 
     /// Hears any bytes, signed.
     fn told(&self, body: &str) -> Result<Vec<Inbound>, WebhookRefusal> {
-        let headers = near::headers(&[("x-line-signature", &self.fake.sign(body.as_bytes()))]);
-        let hooked = self.line.hook(&near::posted(&headers, body))?;
+        let headers = testing::headers(&[("x-line-signature", &self.fake.sign(body.as_bytes()))]);
+        let hooked = self.line.hook(&testing::posted(&headers, body))?;
         assert_eq!(hooked.body, "");
         Ok(hooked.events)
     }
@@ -64,7 +64,7 @@ impl Near {
     /// The one message that somebody writes.
     fn heard(&self, chat: &str, message: Value) -> (Inbound, InboundMessage) {
         let event = self.fake.message(chat, ADA, message);
-        let mut all = self.hear(&[event]).unwrap();
+        let mut all = self.receive(&[event]).unwrap();
         assert_eq!(all.len(), 1);
         let inbound = all.remove(0);
         let InboundEvent::Message(message) = &inbound.what else {

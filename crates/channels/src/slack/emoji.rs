@@ -13,7 +13,7 @@ use crate::channel::SendError;
 /// One line per emoji: the character and its names.
 const STANDARD: &str = include_str!("emoji.txt");
 /// Validity of the workspace's list.
-const GOOD: Duration = Duration::from_secs(600);
+const VALID_FOR: Duration = Duration::from_secs(600);
 /// Maximum custom emoji remembered.
 const MOST: usize = 20_000;
 
@@ -96,7 +96,7 @@ impl Slack {
             Err(Failed::Said(said)) if said.code == "missing_scope" => Vec::new(),
             Err(failed) => return kept().map(|(_, own)| own).ok_or_else(|| failed.into()),
         };
-        let until = Instant::now() + GOOD;
+        let until = Instant::now() + VALID_FOR;
         let mut place = self
             .emoji
             .own

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::mrkdwn::{MrkdwnContext, mentioned};
 use super::names::NameLookup;
 use super::{Own, Slack};
-use crate::words::{Inbound, InboundEvent, InboundMessage, Media, MediaKind, Quoted};
+use crate::message::{Inbound, InboundEvent, InboundMessage, Media, MediaKind, Quoted};
 
 /// Maximum files per message.
 const FILES: usize = 20;
@@ -149,6 +149,7 @@ impl Slack {
     /// The names needed to convert a payload.
     pub(super) fn names_in(&self, payload: &Value) -> Vec<NameLookup> {
         let event = &payload["event"];
+        // Our own name is known already and must not use up a lookup.
         let own = self.own().user;
         let people = [&event["user"], &payload["user"]["id"]];
         let people = people.into_iter().filter_map(Value::as_str);
@@ -187,11 +188,13 @@ impl Slack {
         // Slack's id prefixes are a convention, so the event's own type comes first.
         let guess = match chat.as_bytes().first() {
             Some(b'D') => PeerKind::Dm,
+            // Assumed to be a channel: there the bot answers only when mentioned.
             _ => PeerKind::Channel,
         };
         let kind = kind.or_else(|| self.names.room(chat).kind).unwrap_or(guess);
         ChatRef {
             kind: match thread {
+                // A thread in a direct chat is still between the same two.
                 Some(_) if kind != PeerKind::Dm => PeerKind::Thread,
                 _ => kind,
             },
@@ -268,6 +271,7 @@ impl Slack {
             mentions: read.mentions,
             ..InboundMessage::default()
         };
+        // Bounded: one message may have any number of previews.
         for attachment in said.attachments.iter().take(FILES) {
             let words = attachment
                 .text
@@ -301,6 +305,7 @@ impl Slack {
         let (Some(chat), Some(ts)) = (one.item.channel, one.item.ts) else {
             return None;
         };
+        // Our own reactions come back as events.
         if Some(&one.user) == self.own_in(around).user.as_ref() {
             return None;
         }

@@ -11,7 +11,7 @@ use super::send::again;
 use super::{Slack, render};
 use crate::api::{Api, failure};
 use crate::channel::{SendError, SendReceipt};
-use crate::words::Media;
+use crate::message::Media;
 
 /// Timeout of a transfer.
 const WITHIN: Duration = Duration::from_secs(300);

@@ -16,12 +16,12 @@ use super::Slack;
 use crate::backoff::Backoff;
 use crate::channel::{ChannelError, ConnectionStatus, EventSink, SendError};
 use crate::socket::{self, Frame, MOST, PlatformSocket};
-use crate::standby;
+use crate::webhook_setup;
 
 /// Timeout of Slack's hello on a new socket.
 const HELLO: Duration = Duration::from_secs(20);
 /// Silence after which a socket is pinged, and then given up.
-const SILENCE: Duration = Duration::from_secs(30);
+const PING_AFTER: Duration = Duration::from_secs(30);
 /// How long an old socket is still read after its replacement.
 const DRAIN: Duration = Duration::from_secs(30);
 /// Timeout of writing an acknowledgement.
@@ -59,7 +59,7 @@ enum Next {
     /// Open a new socket: this one will be closed soon.
     Renew,
     /// Reconnect: this one is closed.
-    Gone(String),
+    Lost(String),
     /// Give up.
     Refused(String),
 }
@@ -71,11 +71,11 @@ impl Slack {
     /// Verifies the token, and looks names up while webhooks arrive.
     pub(super) async fn await_hooks(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
         let prepare = async || self.auth_test().await.map(|_| ());
-        if standby::ready(ear, stop, self.api.ids(), prepare).await? {
+        if webhook_setup::ready(sink, stop, self.api.ids(), prepare).await? {
             self.look_up_wanted(stop).await;
         }
         Ok(())
@@ -85,14 +85,14 @@ impl Slack {
     pub(super) async fn listen_on_socket(
         &self,
         token: &Secret,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
         let mut backoff = Backoff::new(self.api.ids().clone());
         loop {
-            ear.stands(ConnectionStatus::Connecting);
+            sink.set_status(ConnectionStatus::Connecting);
             let started = Instant::now();
-            let heard = stop.run_until_cancelled(self.hear_on_sockets(token, ear));
+            let heard = stop.run_until_cancelled(self.receive_on_sockets(token, sink));
             let Some(end) = heard.await else {
                 return Ok(());
             };
@@ -100,8 +100,9 @@ impl Slack {
                 DisconnectReason::Refused(why) => return Err(ChannelError::Refused(why)),
                 DisconnectReason::Broken { why, after } => (why, after),
             };
+            // Only a connection that lasted resets the delay; one that failed at once must not.
             backoff.connected(started.elapsed());
-            ear.stands(ConnectionStatus::Broken { why });
+            sink.set_status(ConnectionStatus::Broken { why });
             let wait = backoff.wait().max(after.unwrap_or_default());
             let waited = stop.run_until_cancelled(tokio::time::sleep(wait));
             if waited.await.is_none() {
@@ -112,7 +113,7 @@ impl Slack {
 
     /// Opens a socket and receives on it; when Slack announces that it will close, the next one is opened
     /// first, so that no event is missed.
-    async fn hear_on_sockets(&self, token: &Secret, ear: &dyn EventSink) -> DisconnectReason {
+    async fn receive_on_sockets(&self, token: &Secret, sink: &dyn EventSink) -> DisconnectReason {
         // Our own messages come back as events; without our identity they look like anyone's.
         if let Err(error) = self.auth_test().await {
             return error.into();
@@ -121,12 +122,12 @@ impl Slack {
             Ok(socket) => Some(socket),
             Err(end) => return end,
         };
-        ear.stands(ConnectionStatus::Connected);
+        sink.set_status(ConnectionStatus::Connected);
         // While sockets are exchanged, both deliver events and both need acknowledgements.
         let mut old: Option<PlatformSocket> = None;
         let mut drained = Instant::now();
         let mut opening: Option<Opening<'_>> = None;
-        let (mut silent, mut asked) = (Instant::now() + SILENCE, false);
+        let (mut silent, mut asked) = (Instant::now() + PING_AFTER, false);
         let mut why = "Slack closed the socket".to_owned();
         loop {
             // Only now: while a replacement is being opened, losing the current socket is expected.
@@ -135,20 +136,20 @@ impl Slack {
             }
             tokio::select! {
                 frame = next(&mut current) => {
-                    (silent, asked) = (Instant::now() + SILENCE, false);
-                    match self.take(frame, &mut current, ear).await {
+                    (silent, asked) = (Instant::now() + PING_AFTER, false);
+                    match self.take(frame, &mut current, sink).await {
                         Next::Hear => {}
                         Next::Renew => {
                             // Slack may announce the close several times; one replacement is
                             // enough.
                             opening.get_or_insert_with(|| Box::pin(self.open_socket(token)));
                         }
-                        Next::Gone(reason) => (current, why) = (None, reason),
+                        Next::Lost(reason) => (current, why) = (None, reason),
                         Next::Refused(why) => return DisconnectReason::Refused(why),
                     }
                 }
                 frame = next(&mut old), if old.is_some() => {
-                    if let Next::Gone(_) = self.take(frame, &mut old, ear).await {
+                    if let Next::Lost(_) = self.take(frame, &mut old, sink).await {
                         old = None;
                     }
                 }
@@ -158,7 +159,7 @@ impl Slack {
                         Ok(socket) => {
                             old = current.replace(socket);
                             drained = Instant::now() + DRAIN;
-                            (silent, asked) = (Instant::now() + SILENCE, false);
+                            (silent, asked) = (Instant::now() + PING_AFTER, false);
                         }
                         Err(end @ DisconnectReason::Refused(_)) => return end,
                         // The old socket may still work for a while.
@@ -170,7 +171,7 @@ impl Slack {
                 () = sleep_until(silent), if current.is_some() => {
                     // Nothing arrived since the last ping either: the connection is dead.
                     let lost = asked || ping(&mut current).await.is_err();
-                    (silent, asked) = (Instant::now() + SILENCE, true);
+                    (silent, asked) = (Instant::now() + PING_AFTER, true);
                     if lost {
                         (current, why) = (None, "Slack stopped responding on the socket".to_owned());
                     }
@@ -195,7 +196,7 @@ impl Slack {
         }
         let opened = socket::open(self.api.egress(), url, HeaderMap::new(), MOST).await;
         let mut socket = opened.map_err(|error| broken(&error.to_string()))?;
-        let hello = timeout(HELLO, greeted(&mut socket)).await;
+        let hello = timeout(HELLO, await_hello(&mut socket)).await;
         match hello {
             Ok(Ok(())) => Ok(socket),
             Ok(Err(why)) => Err(broken(&why)),
@@ -208,14 +209,14 @@ impl Slack {
         &self,
         frame: Result<Frame, String>,
         socket: &mut Option<PlatformSocket>,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
     ) -> Next {
         let text = match frame {
             Ok(Frame::Text(text)) => text,
-            Ok(Frame::Close(_)) => return Next::Gone("Slack closed the socket".to_owned()),
+            Ok(Frame::Close(_)) => return Next::Lost("Slack closed the socket".to_owned()),
             // The WebSocket library answers pings itself.
             Ok(_) => return Next::Hear,
-            Err(why) => return Next::Gone(why),
+            Err(why) => return Next::Lost(why),
         };
         let Ok(envelope) = serde_json::from_str::<Envelope>(&text) else {
             tracing::warn!(
@@ -227,6 +228,7 @@ impl Slack {
         };
         if envelope.kind == "disconnect" {
             return match envelope.reason.as_deref() {
+                // Retrying cannot help: only the owner can turn it on again.
                 Some("link_disabled") => Next::Refused(
                     "Socket Mode was turned off for the app; turn it on in its settings".to_owned(),
                 ),
@@ -237,7 +239,7 @@ impl Slack {
             return Next::Hear;
         };
         // Not acknowledged: Slack sends the event again later.
-        if !self.keep(&envelope, ear).await {
+        if !self.keep(&envelope, sink).await {
             return Next::Hear;
         }
         let Some(socket) = socket else {
@@ -247,18 +249,19 @@ impl Slack {
         match timeout(WRITE, socket.send(answer)).await {
             Ok(Ok(())) => Next::Hear,
             // Slack sends the event again, and its id is known then.
-            _ => Next::Gone("the Slack socket failed".to_owned()),
+            _ => Next::Lost("the Slack socket failed".to_owned()),
         }
     }
 
     /// Stores the content of an envelope; returns whether to acknowledge it.
-    async fn keep(&self, envelope: &Envelope, ear: &dyn EventSink) -> bool {
+    async fn keep(&self, envelope: &Envelope, sink: &dyn EventSink) -> bool {
         // Before conversion, so that mentions are shown as names; bounded, because Slack waits.
         self.learn(self.names_in(&envelope.payload)).await;
         let read = match envelope.kind.as_str() {
             "events_api" => self.read_event(&envelope.payload),
             "interactive" => self.read_press(&envelope.payload),
             "slash_commands" => self.read_command(&envelope.payload),
+            // Acknowledged like the others, or Slack would send it again and again.
             _ => Ok(None),
         };
         let event = match read {
@@ -275,7 +278,7 @@ impl Slack {
                 return true;
             }
         };
-        match ear.hear(vec![event]).await {
+        match sink.receive(vec![event]).await {
             Ok(()) => true,
             Err(error) => {
                 // Without an acknowledgement Slack sends it again.
@@ -288,7 +291,7 @@ impl Slack {
 }
 
 /// Waits for Slack's hello.
-async fn greeted(socket: &mut PlatformSocket) -> Result<(), String> {
+async fn await_hello(socket: &mut PlatformSocket) -> Result<(), String> {
     loop {
         let frame = match socket.next().await {
             Some(Ok(frame)) => frame,

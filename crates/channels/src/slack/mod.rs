@@ -9,10 +9,10 @@ mod emoji;
 mod events;
 mod files;
 mod hook;
+mod interaction;
 mod listen;
 mod mrkdwn;
 mod names;
-mod pressed;
 pub(crate) mod render;
 mod send;
 #[cfg(test)]
@@ -36,8 +36,8 @@ use crate::channel::{
     WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::chunk;
+use crate::message::{Inbound, Media, OutgoingMessage};
 use crate::recent::RecentMap;
-use crate::words::{Inbound, Media, OutgoingMessage};
 
 use emoji::Emoji;
 use names::NameCache;
@@ -166,14 +166,14 @@ impl Channel for Slack {
 
     async fn listen(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
         match &self.account.mode {
             EventDelivery::Socket { app_token } => {
-                self.listen_on_socket(app_token, ear, stop).await
+                self.listen_on_socket(app_token, sink, stop).await
             }
-            EventDelivery::Events { .. } => self.await_hooks(ear, stop).await,
+            EventDelivery::Events { .. } => self.await_hooks(sink, stop).await,
         }
     }
 
@@ -200,7 +200,7 @@ impl Channel for Slack {
         ))
     }
 
-    async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
+    async fn acknowledge_button(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
         self.whisper(inbound, word).await
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::names::Person;
-use crate::words::Mention;
+use crate::message::Mention;
 
 /// A converted message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

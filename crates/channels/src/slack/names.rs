@@ -16,13 +16,13 @@ const PEOPLE: usize = 4_096;
 /// Maximum channels cached.
 const CHANNELS: usize = 1_024;
 /// Validity of a name.
-const GOOD: Duration = Duration::from_secs(3_600);
+const VALID_FOR: Duration = Duration::from_secs(3_600);
 /// Delay before asking again after a failed lookup.
-const UNTOLD: Duration = Duration::from_secs(60);
+const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Maximum pending lookups.
 const WAITING: usize = 256;
 /// How long a message waits for names: Slack expects an acknowledgement within three seconds.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+const LOOKUP_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Maximum lookups per message.
 const PER_MESSAGE: usize = 8;
 
@@ -127,7 +127,7 @@ impl Slack {
             }
         };
         // Names that do not arrive in time are shown as ids.
-        let _ = timeout(PATIENCE, all).await;
+        let _ = timeout(LOOKUP_TIMEOUT, all).await;
     }
 
     /// Performs queued lookups until it is stopped.
@@ -147,15 +147,15 @@ impl Slack {
     async fn look_up(&self, wanted: &NameLookup) {
         match wanted {
             NameLookup::Person(id) => {
-                let told = self.get("users.info", &[("user", id)]).await;
-                let told = told.ok().map(|said| person(&said["user"]));
-                let kept = keep(told, self.names.person(id));
+                let fetched = self.get("users.info", &[("user", id)]).await;
+                let fetched = fetched.ok().map(|said| person(&said["user"]));
+                let kept = keep(fetched, self.names.person(id));
                 self.names.people.put(id, kept);
             }
             NameLookup::Room(id) => {
-                let told = self.get("conversations.info", &[("channel", id)]).await;
-                let told = told.ok().map(|said| room(&said["channel"]));
-                let kept = keep(told, self.names.room(id));
+                let fetched = self.get("conversations.info", &[("channel", id)]).await;
+                let fetched = fetched.ok().map(|said| room(&said["channel"]));
+                let kept = keep(fetched, self.names.room(id));
                 self.names.rooms.put(id, kept);
             }
         }
@@ -163,10 +163,11 @@ impl Slack {
 }
 
 /// The cache entry after a lookup: the new value, otherwise the old one.
-fn keep<T>(told: Option<T>, before: T) -> CachedName<T> {
-    let (what, good) = match told {
-        Some(told) => (told, GOOD),
-        None => (before, UNTOLD),
+fn keep<T>(fetched: Option<T>, before: T) -> CachedName<T> {
+    let (what, good) = match fetched {
+        Some(fetched) => (fetched, VALID_FOR),
+        // Kept for a short time too, so that a failing lookup is not repeated with each message.
+        None => (before, RETRY_AFTER),
     };
     CachedName {
         what,

@@ -8,7 +8,7 @@ use super::calls::Failed;
 use super::{Slack, emoji, render, units};
 use crate::channel::{SendError, SendReceipt};
 use crate::chunk;
-use crate::words::{Button, OutgoingContent, OutgoingMessage};
+use crate::message::{Button, OutgoingContent, OutgoingMessage};
 
 /// Maximum text length of a section.
 const SECTION: usize = 3_000;
@@ -30,7 +30,7 @@ impl Slack {
         // On Slack, a reply to a message is a thread below it.
         let thread = message.to.thread.as_ref().or(message.reply_to.as_ref());
         let thread = thread.map(String::as_str);
-        match &message.say {
+        match &message.content {
             OutgoingContent::Text {
                 text,
                 buttons,

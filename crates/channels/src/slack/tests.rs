@@ -1,8 +1,8 @@
 //! Claims about Slack, against a strict workspace on loopback.
 
-mod hearing;
 mod hooks;
 mod reading;
+mod receiving;
 mod sending;
 
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::channel::ConnectionStatus;
-use crate::words::{InboundEvent, InboundMessage};
+use crate::message::{InboundEvent, InboundMessage};
 
 /// When it is, in seconds.
 const NOW: i64 = 1_700_000_000;
@@ -70,13 +70,13 @@ impl Notebook {
 
 #[async_trait]
 impl EventSink for Notebook {
-    async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
+    async fn receive(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
         let result = {
             let mut pages = self.state.lock().unwrap();
             if pages.failing > 0 {
                 pages.failing -= 1;
                 pages.failed += 1;
-                Err(ChannelError::NotKept("the disk is full".to_owned()))
+                Err(ChannelError::NotStored("the disk is full".to_owned()))
             } else {
                 pages.heard.extend(events);
                 Ok(())
@@ -86,16 +86,16 @@ impl EventSink for Notebook {
         result
     }
 
-    async fn noted(&self, _: &str) -> Result<Option<String>, ChannelError> {
+    async fn load_value(&self, _: &str) -> Result<Option<String>, ChannelError> {
         Ok(None)
     }
 
-    async fn note(&self, _: &str, _: &str) -> Result<(), ChannelError> {
+    async fn store_value(&self, _: &str, _: &str) -> Result<(), ChannelError> {
         Ok(())
     }
 
-    fn stands(&self, standing: ConnectionStatus) {
-        self.state.lock().unwrap().stood.push(standing);
+    fn set_status(&self, status: ConnectionStatus) {
+        self.state.lock().unwrap().stood.push(status);
         self.changed.send_modify(|count| *count += 1);
     }
 }

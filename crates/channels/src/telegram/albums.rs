@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::words::{Inbound, InboundEvent, InboundMessage};
+use crate::message::{Inbound, InboundEvent, InboundMessage};
 
 use super::read::ParsedUpdate;
 

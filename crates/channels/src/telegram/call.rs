@@ -133,11 +133,13 @@ impl Bot {
         if body["ok"] == true {
             return Ok(body["result"].clone());
         }
+        // A captive portal or proxy answers with success, too.
         if body["ok"] != false && status.is_success() {
             let why = format!("the response ({status}) is not from Telegram");
             return Err(CallError::Failed(SendError::Unknown(why)));
         }
         let seconds = body["parameters"]["retry_after"].as_u64();
+        // Bounded: a broken value must not stop sending for years.
         let retry_after = seconds.map(|seconds| Duration::from_secs(seconds.min(86_400)));
         let description = body["description"].as_str().map_or_else(
             || format!("a response ({status}) that is not from Telegram"),
@@ -172,6 +174,7 @@ impl Bot {
         let token = self.token.expose();
         let mut clean = text.to_owned();
         for secret in [token, token.split_once(':').map_or("", |(_, rest)| rest)] {
+            // A shorter one is no token of Telegram, and would mask ordinary words.
             if secret.len() >= 8 {
                 clean = clean.replace(secret, "***");
             }
@@ -217,12 +220,14 @@ impl Refusal {
             401 | 404 => SendError::Account(format!(
                 "Telegram rejected the token ({said}); BotFather shows the current one"
             )),
+            // Another program polls with this token; the conflict may end by itself.
             409 => later(said),
             400..500 if self.retry_after.is_some() => later(said),
             400..500 if self.code == 403 || is_nobody(&said) => {
                 SendError::Unreachable(format!("Telegram rejected it: {said}"))
             }
             400..500 => SendError::Never(format!("Telegram rejected it: {said}")),
+            // A server error may come after the request was executed.
             _ if twice == Idempotency::Same => later(said),
             _ => SendError::Unknown(said),
         }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::words::Mention;
+use crate::message::Mention;
 
 use super::update::Entity;
 

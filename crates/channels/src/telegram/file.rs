@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::channel::SendError;
 use crate::download::download;
-use crate::words::Media;
+use crate::message::Media;
 
 use super::Telegram;
 use super::call::Idempotency;

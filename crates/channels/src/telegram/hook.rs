@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::channel::{WebhookOutcome, WebhookRefusal, WebhookRequest};
-use crate::words::InboundEvent;
+use crate::message::InboundEvent;
 
 use super::read::ParsedUpdate;
 use super::{Telegram, UpdateDelivery};

@@ -40,7 +40,7 @@ pub(crate) fn size(text: &str) -> usize {
 
 /// The length of a text for Telegram.
 pub(super) fn units(text: &str) -> usize {
-    crate::short::units(text)
+    crate::shorten::units(text)
 }
 
 #[derive(Default)]

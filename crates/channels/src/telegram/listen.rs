@@ -16,7 +16,7 @@ use super::read::ParsedUpdate;
 use super::{Telegram, UpdateDelivery};
 
 /// The update types to receive; edited messages are not among them.
-const WANTED: [&str; 4] = [
+const UPDATE_KINDS: [&str; 4] = [
     "message",
     "channel_post",
     "callback_query",
@@ -27,7 +27,7 @@ const BATCH: usize = 100;
 /// Updates per request until one succeeds: a larger response may have been the failure.
 const FEW: usize = 5;
 /// Attempts to complete an album.
-const LOOKS: usize = 5;
+const MAX_ALBUM_CHECKS: usize = 5;
 /// Key under which our bot identity is stored.
 const ME: &str = "telegram.me";
 /// Key under which the last albums are stored.
@@ -64,7 +64,7 @@ impl Default for Pace {
 }
 
 /// Why a round failed.
-enum Trouble {
+enum RoundError {
     /// Retrying is pointless.
     Refused(String),
     /// Retry, not before this delay.
@@ -74,7 +74,7 @@ enum Trouble {
     },
 }
 
-impl Trouble {
+impl RoundError {
     fn broken(why: impl Into<String>) -> Self {
         Self::Broken {
             why: why.into(),
@@ -83,13 +83,13 @@ impl Trouble {
     }
 }
 
-impl From<CallError> for Trouble {
+impl From<CallError> for RoundError {
     fn from(error: CallError) -> Self {
         error.sent(Idempotency::Same).into()
     }
 }
 
-impl From<SendError> for Trouble {
+impl From<SendError> for RoundError {
     fn from(error: SendError) -> Self {
         match error {
             SendError::Account(why) => Self::Refused(why),
@@ -101,7 +101,7 @@ impl From<SendError> for Trouble {
     }
 }
 
-impl From<ChannelError> for Trouble {
+impl From<ChannelError> for RoundError {
     fn from(error: ChannelError) -> Self {
         Self::broken(error.to_string())
     }
@@ -109,7 +109,7 @@ impl From<ChannelError> for Trouble {
 
 /// The receiving state.
 #[derive(Default)]
-struct Hearing {
+struct ReceiveState {
     /// Whether polling or the webhook is set up.
     ready: bool,
     /// Whether a round succeeded since the last failure.
@@ -124,36 +124,38 @@ struct Hearing {
 }
 
 impl Telegram {
-    pub(super) async fn hear(
+    pub(super) async fn receive(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
-        let mut hearing = Hearing::default();
-        self.recall(ear, &mut hearing).await?;
-        ear.stands(ConnectionStatus::Connecting);
+        let mut state = ReceiveState::default();
+        self.recall(sink, &mut state).await?;
+        sink.set_status(ConnectionStatus::Connecting);
         let Pace { first, longest, .. } = self.pace;
         let mut backoff = Backoff::between(first, longest, self.ids.clone());
         loop {
             let round = tokio::select! {
                 biased;
+                // Biased towards stopping: updates not confirmed yet are delivered again.
                 () = stop.cancelled() => return Ok(()),
-                round = self.round(&mut hearing, ear) => round,
+                round = self.round(&mut state, sink) => round,
             };
             let (why, after) = match round {
                 Ok(()) => {
                     backoff.reset();
-                    if !hearing.connected {
-                        hearing.connected = true;
-                        ear.stands(ConnectionStatus::Connected);
+                    if !state.connected {
+                        state.connected = true;
+                        sink.set_status(ConnectionStatus::Connected);
                     }
                     continue;
                 }
-                Err(Trouble::Refused(why)) => return Err(ChannelError::Refused(why)),
-                Err(Trouble::Broken { why, after }) => (why, after),
+                Err(RoundError::Refused(why)) => return Err(ChannelError::Refused(why)),
+                Err(RoundError::Broken { why, after }) => (why, after),
             };
-            hearing.connected = false;
-            ear.stands(ConnectionStatus::Broken { why });
+            state.connected = false;
+            sink.set_status(ConnectionStatus::Broken { why });
+            // Telegram's own delay counts if it is longer: polling earlier extends it.
             let pause = backoff.wait().max(after.unwrap_or(Duration::ZERO));
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -163,66 +165,77 @@ impl Telegram {
     }
 
     /// Loads the stored state.
-    async fn recall(&self, ear: &dyn EventSink, hearing: &mut Hearing) -> Result<(), ChannelError> {
-        if let Some(noted) = ear.noted(ME).await?
+    async fn recall(
+        &self,
+        sink: &dyn EventSink,
+        state: &mut ReceiveState,
+    ) -> Result<(), ChannelError> {
+        if let Some(noted) = sink.load_value(ME).await?
             && let Ok(me) = serde_json::from_str::<Value>(&noted)
             && let Some(me) = read_me(&me)
+            // The token may have been replaced by that of another bot since.
             && self.bot.id().is_some_and(|id| id.to_string() == me.id)
         {
             self.know(me);
         }
-        if let Some(noted) = ear.noted(ALBUMS).await? {
-            hearing.albums = serde_json::from_str(&noted).unwrap_or_default();
+        if let Some(noted) = sink.load_value(ALBUMS).await? {
+            // An unreadable value costs at most one split album, so it is no reason to fail.
+            state.albums = serde_json::from_str(&noted).unwrap_or_default();
         }
         Ok(())
     }
 
-    async fn round(&self, hearing: &mut Hearing, ear: &dyn EventSink) -> Result<(), Trouble> {
-        if !hearing.ready {
+    async fn round(
+        &self,
+        state: &mut ReceiveState,
+        sink: &dyn EventSink,
+    ) -> Result<(), RoundError> {
+        if !state.ready {
             // Before the first update: mentions can only be recognised with our handle.
             let me = self.ask_me().await?;
             let noted = json!({"id": me.id, "first_name": me.name, "username": me.handle});
-            ear.note(ME, &noted.to_string()).await?;
+            sink.store_value(ME, &noted.to_string()).await?;
         }
         match &self.account.mode {
-            UpdateDelivery::Poll => self.ask(hearing, ear).await,
-            UpdateDelivery::Webhook { url, secret } => self.watch(hearing, url, secret).await,
+            UpdateDelivery::Poll => self.ask(state, sink).await,
+            UpdateDelivery::Webhook { url, secret } => self.watch(state, url, secret).await,
         }
     }
 
     /// Polls once, stores the updates, and only then lets Telegram forget them.
-    async fn ask(&self, hearing: &mut Hearing, ear: &dyn EventSink) -> Result<(), Trouble> {
-        if !hearing.ready {
+    async fn ask(&self, state: &mut ReceiveState, sink: &dyn EventSink) -> Result<(), RoundError> {
+        if !state.ready {
             // Keep pending updates: what the webhook did not receive arrives here.
-            let keep = json!({"drop_pending_updates": false});
-            self.bot.call("deleteWebhook", &keep).await?;
-            hearing.ready = true;
+            let options = json!({"drop_pending_updates": false});
+            self.bot.call("deleteWebhook", &options).await?;
+            state.ready = true;
         }
         // The first poll returns at once, to find out whether polling works.
-        let hold = match hearing.connected {
+        let hold = match state.connected {
             true => self.pace.hold,
             false => Duration::ZERO,
         };
-        let most = if hearing.connected { BATCH } else { FEW };
-        let mut items = match self.updates(hearing.offset, hold, most).await {
+        let most = if state.connected { BATCH } else { FEW };
+        let mut items = match self.updates(state.offset, hold, most).await {
             Err(CallError::Refused(no)) if no.code == 409 => {
                 // Someone set a webhook meanwhile, or another program polls with our token.
-                hearing.ready = false;
-                return Err(Trouble::broken(conflict(&no.description)));
+                state.ready = false;
+                return Err(RoundError::broken(conflict(&no.description)));
             }
             other => other?,
         };
         // No updates: forget the offset, since numbering may restart.
         if items.is_empty() {
-            hearing.offset = None;
+            state.offset = None;
             return Ok(());
         }
-        for _ in 0..LOOKS {
+        // Bounded: someone who keeps sending pictures must not hold back everything else.
+        for _ in 0..MAX_ALBUM_CHECKS {
             if !albums::is_open(&items) || items.len() >= most {
                 break;
             }
             tokio::time::sleep(self.pace.settle).await;
-            let more = self.updates(hearing.offset, Duration::ZERO, most).await?;
+            let more = self.updates(state.offset, Duration::ZERO, most).await?;
             if more.len() <= items.len() {
                 break;
             }
@@ -230,8 +243,8 @@ impl Telegram {
         }
         let last = items.iter().map(|item| item.update).max();
         // Stored before the offset advances: the next poll confirms these updates to Telegram.
-        self.keep(items, hearing, ear).await?;
-        hearing.offset = last.map(|last| last.saturating_add(1));
+        self.store_items(items, state, sink).await?;
+        state.offset = last.map(|last| last.saturating_add(1));
         Ok(())
     }
 
@@ -241,40 +254,43 @@ impl Telegram {
         hold: Duration,
         most: usize,
     ) -> Result<Vec<ParsedUpdate>, CallError> {
-        let mut asked = json!({
+        let mut request = json!({
             "limit": most,
             "timeout": hold.as_secs(),
-            "allowed_updates": WANTED,
+            "allowed_updates": UPDATE_KINDS,
         });
         if let Some(offset) = offset {
-            asked["offset"] = json!(offset);
+            // Only if there is one: an offset confirms everything below it.
+            request["offset"] = json!(offset);
         }
+        // Longer than the poll itself, or every poll without updates would count as a failure.
         let within = hold + self.pace.grace;
-        let told = self.bot.call_within("getUpdates", &asked, within).await?;
+        let response = self.bot.call_within("getUpdates", &request, within).await?;
         let me = self.known().unwrap_or_default();
         let reader = self.reader(&me, self.clock.now().0);
-        let all = told.as_array().map_or(&[][..], Vec::as_slice);
+        let all = response.as_array().map_or(&[][..], Vec::as_slice);
         let mut items: Vec<ParsedUpdate> = all.iter().filter_map(|one| reader.item(one)).collect();
         // Albums are grouped by neighbours, so the order must be that of the updates.
         items.sort_by_key(|item| item.update);
         Ok(items)
     }
 
-    async fn keep(
+    async fn store_items(
         &self,
         items: Vec<ParsedUpdate>,
-        hearing: &mut Hearing,
-        ear: &dyn EventSink,
-    ) -> Result<(), Trouble> {
-        let (events, albums) = albums::gathered(items, &hearing.albums);
+        state: &mut ReceiveState,
+        sink: &dyn EventSink,
+    ) -> Result<(), RoundError> {
+        let (events, albums) = albums::gathered(items, &state.albums);
         // Stored before the events: see the module documentation on latecomers.
-        if !albums.is_empty() && albums != hearing.albums {
+        if !albums.is_empty() && albums != state.albums {
             let noted = json!(albums).to_string();
-            ear.note(ALBUMS, &noted).await?;
-            hearing.albums = albums;
+            sink.store_value(ALBUMS, &noted).await?;
+            state.albums = albums;
         }
+        // An empty batch would cost a transaction with an fsync for nothing.
         if !events.is_empty() {
-            ear.hear(events).await?;
+            sink.receive(events).await?;
         }
         Ok(())
     }
@@ -282,43 +298,45 @@ impl Telegram {
     /// Registers the webhook, and checks from time to time whether deliveries succeed.
     async fn watch(
         &self,
-        hearing: &mut Hearing,
+        state: &mut ReceiveState,
         url: &Url,
         secret: &Secret,
-    ) -> Result<(), Trouble> {
-        if !hearing.ready {
+    ) -> Result<(), RoundError> {
+        if !state.ready {
             if !is_secret(secret.expose()) {
                 let why = "the secret of the webhook must be 1 to 256 letters, digits, _ or -";
-                return Err(Trouble::Refused(why.to_owned()));
+                return Err(RoundError::Refused(why.to_owned()));
             }
             let wanted = json!({
                 "url": url.as_str(),
                 "secret_token": secret.expose(),
-                "allowed_updates": WANTED,
+                "allowed_updates": UPDATE_KINDS,
             });
             self.bot.call("setWebhook", &wanted).await?;
-            hearing.ready = true;
+            state.ready = true;
             // Only failures after the registration count.
-            hearing.failed_at = Some(self.clock.now().0 / 1_000);
+            state.failed_at = Some(self.clock.now().0 / 1_000);
             return Ok(());
         }
+        // Deliveries do not pass through here, so only Telegram knows whether they succeed.
         tokio::time::sleep(self.pace.look).await;
         let info = self.bot.call("getWebhookInfo", &json!({})).await?;
         // Another program with this token may have replaced it.
         if info["url"] != url.as_str() {
-            hearing.ready = false;
-            return Err(Trouble::broken(
+            state.ready = false;
+            return Err(RoundError::broken(
                 "another webhook was set for this bot; setting ours again",
             ));
         }
         let failed_at = info["last_error_date"].as_i64();
-        if failed_at.is_some() && failed_at > hearing.failed_at {
-            hearing.failed_at = failed_at;
+        // Each failure is reported once: Telegram repeats the last one in every answer.
+        if failed_at.is_some() && failed_at > state.failed_at {
+            state.failed_at = failed_at;
             let said = info["last_error_message"]
                 .as_str()
                 .unwrap_or("no reason given");
             let said = self.bot.scrub(said);
-            return Err(Trouble::broken(format!(
+            return Err(RoundError::broken(format!(
                 "Telegram cannot deliver updates to {url}: {said}"
             )));
         }
@@ -327,9 +345,9 @@ impl Telegram {
 
     /// Requests our identity and remembers it.
     pub(super) async fn ask_me(&self) -> Result<BotIdentity, SendError> {
-        let asked = self.bot.call("getMe", &json!({})).await;
-        let told = asked.map_err(|error| error.sent(Idempotency::Same))?;
-        let me = read_me(&told).ok_or_else(|| SendError::Later {
+        let request = self.bot.call("getMe", &json!({})).await;
+        let response = request.map_err(|error| error.sent(Idempotency::Same))?;
+        let me = read_me(&response).ok_or_else(|| SendError::Later {
             after: None,
             why: "Telegram did not return our identity".to_owned(),
         })?;
@@ -338,12 +356,12 @@ impl Telegram {
     }
 }
 
-fn read_me(told: &Value) -> Option<BotIdentity> {
-    let id = match &told["id"] {
+fn read_me(response: &Value) -> Option<BotIdentity> {
+    let id = match &response["id"] {
         Value::String(id) => id.clone(),
         id => id.as_i64()?.to_string(),
     };
-    let text = |name: &str| told[name].as_str().map(str::to_owned);
+    let text = |name: &str| response[name].as_str().map(str::to_owned);
     Some(BotIdentity {
         id,
         name: text("first_name").unwrap_or_default(),

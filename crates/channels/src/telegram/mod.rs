@@ -35,9 +35,9 @@ use crate::channel::{
     WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::chunk;
+use crate::message::{Inbound, InboundEvent, Media, OutgoingContent, OutgoingMessage};
 use crate::recent::RecentMap;
-use crate::short::shortened;
-use crate::words::{Inbound, InboundEvent, Media, OutgoingContent, OutgoingMessage};
+use crate::shorten::shortened;
 
 use call::{Bot, Idempotency};
 use entities::BotRef;
@@ -179,10 +179,10 @@ impl Channel for Telegram {
 
     async fn listen(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
-        self.hear(ear, stop).await
+        self.receive(sink, stop).await
     }
 
     fn hook(&self, hook: &WebhookRequest<'_>) -> Result<WebhookOutcome, WebhookRefusal> {
@@ -215,7 +215,7 @@ impl Channel for Telegram {
             .map_err(|error| error.sent(Idempotency::Same))
     }
 
-    async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
+    async fn acknowledge_button(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
         let InboundEvent::Button {
             callback: Some(callback),
             ..
@@ -237,7 +237,7 @@ impl Channel for Telegram {
     }
 
     fn repeatable(&self, message: &OutgoingMessage) -> bool {
-        match &message.say {
+        match &message.content {
             OutgoingContent::Text { edits, .. } => edits.is_some(),
             OutgoingContent::File { .. } => false,
             OutgoingContent::React { .. } => true,

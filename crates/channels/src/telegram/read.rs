@@ -3,7 +3,7 @@
 use manyhands_core::{ChatRef, PeerKind};
 use serde_json::Value;
 
-use crate::words::{Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Quoted};
+use crate::message::{Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Quoted};
 
 use super::entities::{self, BotRef};
 use super::update::{

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api::FormPart;
 use crate::channel::{SendError, SendReceipt};
-use crate::words::{Button, FileKind, OutgoingContent, OutgoingMessage};
+use crate::message::{Button, FileKind, OutgoingContent, OutgoingMessage};
 
 use super::Telegram;
 use super::call::{CallError, Idempotency};
@@ -28,7 +28,7 @@ impl Telegram {
         message: &OutgoingMessage,
         file: Option<Bytes>,
     ) -> Result<SendReceipt, SendError> {
-        match &message.say {
+        match &message.content {
             OutgoingContent::Text {
                 text,
                 buttons,
@@ -91,7 +91,7 @@ impl Telegram {
             mime,
             caption,
             ..
-        } = &message.say
+        } = &message.content
         else {
             return Err(SendError::Never("no file given".to_owned()));
         };
@@ -183,6 +183,7 @@ impl Telegram {
                     error = no.description,
                     "Telegram rejected the formatting; sending plain text"
                 );
+                // Nothing was sent: Telegram rejects the request as a whole, so this is no duplicate.
                 fields.remove("parse_mode");
                 fields.insert(name.to_owned(), json!(words.seen));
                 self.moved(method, place, fields, file).await
@@ -205,6 +206,7 @@ impl Telegram {
         match self.once(method, &fields, file.as_ref()).await {
             Err(CallError::Refused(no)) if no.migrate_to.is_some() => {
                 if let Some(moved) = no.migrate_to {
+                    // Remembered: every request to the old id would cost a refusal first.
                     self.moves.put(&place.chat, moved);
                     fields.insert("chat_id".to_owned(), json!(moved));
                 }
@@ -226,6 +228,7 @@ impl Telegram {
         let mut parts: Vec<FormPart> = fields
             .iter()
             .map(|(name, value)| {
+                // A form has only texts: strings go without quotes, everything else as JSON.
                 let value = value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned);
@@ -265,6 +268,7 @@ fn fitting(text: &str, most: usize) -> Result<Option<Html>, SendError> {
             seen: text.to_owned(),
         };
     }
+    // Telegram limits the length before parsing too; the plain text may still fit.
     if words.html.len() > html::RAW {
         words.html.clear();
     }
@@ -281,6 +285,7 @@ fn keyboard(rows: &[Vec<Button>]) -> Result<Value, SendError> {
     for row in rows.iter().filter(|row| !row.is_empty()) {
         let mut buttons = Vec::new();
         for button in row {
+            // Checked here, because one invalid button makes Telegram refuse the whole message.
             if button.data.is_empty() || button.data.len() > DATA || button.label.trim().is_empty()
             {
                 let label = &button.label;

@@ -1,8 +1,8 @@
 //! Against a strict Telegram on loopback.
 
-mod hearing;
 mod hooks;
 mod reading;
+mod receiving;
 mod sending;
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use url::Url;
 use super::listen::Pace;
 use super::{Telegram, TelegramAccount, UpdateDelivery};
 use crate::channel::{Channel, ChannelError, ConnectionStatus, EventSink};
-use crate::words::{Inbound, InboundEvent, InboundMessage};
+use crate::message::{Inbound, InboundEvent, InboundMessage};
 
 const NOW: i64 = 1_700_000_123_456;
 const SECRET: &str = "webhook_secret-1";
@@ -95,7 +95,7 @@ impl Keeper {
         all.clone()
     }
 
-    async fn stands(&self, fits: impl Fn(&ConnectionStatus) -> bool) -> ConnectionStatus {
+    async fn set_status(&self, fits: impl Fn(&ConnectionStatus) -> bool) -> ConnectionStatus {
         let mut stood = self.stood.subscribe();
         let all = stood.wait_for(|all| all.iter().any(&fits)).await.unwrap();
         all.iter().find(|one| fits(one)).unwrap().clone()
@@ -104,7 +104,7 @@ impl Keeper {
 
 #[async_trait]
 impl EventSink for Keeper {
-    async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
+    async fn receive(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let fails = self
             .failing
@@ -112,7 +112,7 @@ impl EventSink for Keeper {
                 left.checked_sub(1)
             });
         if fails.is_ok() {
-            return Err(ChannelError::NotKept("the disk is full".to_owned()));
+            return Err(ChannelError::NotStored("the disk is full".to_owned()));
         }
         self.kept.send_modify(|kept| {
             for event in events {
@@ -124,18 +124,18 @@ impl EventSink for Keeper {
         Ok(())
     }
 
-    async fn noted(&self, name: &str) -> Result<Option<String>, ChannelError> {
+    async fn load_value(&self, name: &str) -> Result<Option<String>, ChannelError> {
         Ok(self.notes.lock().unwrap().get(name).cloned())
     }
 
-    async fn note(&self, name: &str, value: &str) -> Result<(), ChannelError> {
+    async fn store_value(&self, name: &str, value: &str) -> Result<(), ChannelError> {
         let mut notes = self.notes.lock().unwrap();
         notes.insert(name.to_owned(), value.to_owned());
         Ok(())
     }
 
-    fn stands(&self, standing: ConnectionStatus) {
-        self.stood.send_modify(|all| all.push(standing));
+    fn set_status(&self, status: ConnectionStatus) {
+        self.stood.send_modify(|all| all.push(status));
     }
 }
 
@@ -150,8 +150,8 @@ struct Listening {
 impl Listening {
     fn start(channel: Telegram, keeper: Arc<Keeper>) -> Self {
         let (channel, stop) = (Arc::new(channel), CancellationToken::new());
-        let (speaks, ear, ends) = (channel.clone(), keeper.clone(), stop.clone());
-        let task = tokio::spawn(async move { speaks.listen(&*ear, &ends).await });
+        let (speaks, sink, ends) = (channel.clone(), keeper.clone(), stop.clone());
+        let task = tokio::spawn(async move { speaks.listen(&*sink, &ends).await });
         Self {
             keeper,
             channel,

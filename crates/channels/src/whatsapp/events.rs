@@ -3,8 +3,8 @@
 use manyhands_core::{ChatRef, PeerKind, Timestamp};
 use serde_json::Value;
 
-use super::{WhatsApp, format, trouble};
-use crate::words::{Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Quoted};
+use super::{WhatsApp, error, format};
+use crate::message::{Inbound, InboundEvent, InboundMessage, Location, Media, MediaKind, Quoted};
 
 impl WhatsApp {
     /// All events about our number in a request. The request's size bounds them.
@@ -21,7 +21,7 @@ impl WhatsApp {
                 let code = error["code"].as_i64().unwrap_or_default();
                 tracing::warn!(
                     event = "whatsapp_error_reported",
-                    error = trouble::words(error, code),
+                    error = error::words(error, code),
                     "WhatsApp reported an error"
                 );
             }
@@ -69,7 +69,7 @@ impl WhatsApp {
         let at = seconds(&said["timestamp"])?;
         self.last.put(&place.chat, (id.to_owned(), Timestamp(at)));
         let context = said["context"]["id"].as_str();
-        let what = match pressed(said) {
+        let what = match button_data(said) {
             Some(data) => {
                 place.message = context.map(str::to_owned);
                 InboundEvent::Button {
@@ -131,14 +131,14 @@ impl WhatsApp {
             ticket: None,
             what: InboundEvent::Failed {
                 message: message.to_owned(),
-                why: trouble::failed(&status["errors"]),
+                why: error::failed(&status["errors"]),
             },
         })
     }
 }
 
 /// The data of a pressed button, list row or template button.
-fn pressed(said: &Value) -> Option<&str> {
+fn button_data(said: &Value) -> Option<&str> {
     match said["type"].as_str()? {
         "interactive" => {
             let interactive = &said["interactive"];

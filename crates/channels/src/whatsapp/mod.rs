@@ -4,13 +4,13 @@
 //! are refused by the request or by a failed status, and both are reported. There is no idempotency
 //! key, so a request without a response is unknown.
 
+mod error;
 mod events;
 pub(crate) mod format;
 mod hook;
 mod send;
 #[cfg(test)]
 mod tests;
-mod trouble;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,10 +29,10 @@ use crate::channel::{
     WebhookOutcome, WebhookRefusal, WebhookRequest,
 };
 use crate::download::{download, harmless};
+use crate::message::{Inbound, InboundEvent, Media, OutgoingMessage};
 use crate::recent::RecentMap;
-use crate::short::units;
-use crate::standby;
-use crate::words::{Inbound, InboundEvent, Media, OutgoingMessage};
+use crate::shorten::units;
+use crate::webhook_setup;
 
 /// URL of the API.
 pub const API: &str = "https://graph.facebook.com";
@@ -115,7 +115,7 @@ impl WhatsApp {
         let answer = answer.await.map_err(harmless)?;
         match answer.status.is_success() {
             true => answer.json().map_err(harmless),
-            false => Err(harmless(trouble::of(&answer))),
+            false => Err(harmless(error::of(&answer))),
         }
     }
 
@@ -171,11 +171,11 @@ impl Channel for WhatsApp {
 
     async fn listen(
         &self,
-        ear: &dyn EventSink,
+        sink: &dyn EventSink,
         stop: &CancellationToken,
     ) -> Result<(), ChannelError> {
         let prepare = || async { self.me().await.map(drop) };
-        if standby::ready(ear, stop, self.api.ids(), prepare).await? {
+        if webhook_setup::ready(sink, stop, self.api.ids(), prepare).await? {
             stop.cancelled().await;
         }
         Ok(())
@@ -215,7 +215,7 @@ impl Channel for WhatsApp {
         }
     }
 
-    async fn pressed(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
+    async fn acknowledge_button(&self, inbound: &Inbound, word: &str) -> Result<(), SendError> {
         if let InboundEvent::Button {
             callback: Some(press),
             ..
@@ -268,7 +268,7 @@ impl Channel for WhatsApp {
                 after: None,
                 why: "the file URL has expired".to_owned(),
             }),
-            _ => Err(harmless(trouble::of(&answer))),
+            _ => Err(harmless(error::of(&answer))),
         }
     }
 }
@@ -289,7 +289,7 @@ impl WhatsApp {
         let answer = answer.await.map_err(harmless)?;
         match answer.status.is_success() {
             true => Ok(()),
-            false => Err(harmless(trouble::of(&answer))),
+            false => Err(harmless(error::of(&answer))),
         }
     }
 }

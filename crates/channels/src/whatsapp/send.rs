@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{CAPTION, TEXT, WhatsApp, format, trouble};
+use super::{CAPTION, TEXT, WhatsApp, error, format};
 use crate::api::FormPart;
 use crate::channel::{SendError, SendReceipt};
 use crate::download::harmless;
-use crate::short::{shortened, units};
-use crate::words::{Button, FileKind, OutgoingContent, OutgoingMessage};
+use crate::message::{Button, FileKind, OutgoingContent, OutgoingMessage};
+use crate::shorten::{shortened, units};
 
 /// Maximum buttons below a text; more become a list.
 const BUTTONS: usize = 3;
@@ -33,7 +33,7 @@ impl WhatsApp {
         message: &OutgoingMessage,
         file: Option<Bytes>,
     ) -> Result<SendReceipt, SendError> {
-        match &message.say {
+        match &message.content {
             OutgoingContent::Text { edits: Some(_), .. } => Err(SendError::Never(
                 "WhatsApp does not support editing messages".to_owned(),
             )),
@@ -65,7 +65,7 @@ impl WhatsApp {
             caption,
             link,
             ..
-        } = &message.say
+        } = &message.content
         else {
             return Err(SendError::Never("this is not a file".to_owned()));
         };
@@ -79,6 +79,7 @@ impl WhatsApp {
         let kind = shown_as(*form, mime, bytes.len());
         let caption = caption.as_deref().map(format::written);
         let caption = caption.filter(|line| !line.trim().is_empty());
+        // Checked before the upload, which would be in vain.
         if caption.as_deref().is_some_and(|line| units(line) > CAPTION) {
             return Err(SendError::Never(format!(
                 "the caption is longer than {CAPTION} UTF-16 units"
@@ -95,6 +96,7 @@ impl WhatsApp {
             (Err(error), _) => return Err(error),
         };
         let mut media = json!({"id": uploaded});
+        // Only documents show a name; WhatsApp rejects one for other kinds.
         if kind == "document" {
             media["filename"] = json!(name);
         }
@@ -145,7 +147,7 @@ impl WhatsApp {
         let answer = self.api.post_form(url, self.headers()?, &parts);
         let answer = answer.await.map_err(harmless)?;
         if !answer.status.is_success() {
-            return Err(harmless(trouble::of(&answer)));
+            return Err(harmless(error::of(&answer)));
         }
         let said = answer.json().map_err(harmless)?;
         said["id"]
@@ -184,12 +186,13 @@ impl WhatsApp {
         let url = self.own("/messages");
         let answer = self.api.post_json(url, self.headers()?, &body).await?;
         if !answer.status.is_success() {
-            return Err(trouble::of(&answer));
+            return Err(error::of(&answer));
         }
         let said = answer.json()?;
         let id = said["messages"][0]["id"].as_str().map(str::to_owned);
         match id {
             Some(id) => Ok(SendReceipt { message: Some(id) }),
+            // Accepted, but without an id nobody can tell whether it was sent.
             None => Err(SendError::Unknown(
                 "WhatsApp returned no message id".to_owned(),
             )),
@@ -299,6 +302,7 @@ fn titles(buttons: &[&Button], most: usize) -> Vec<String> {
         };
         let mut title = shortened(label, most);
         if titles.contains(&title) {
+            // The number must fit too, or two long labels would become equal again.
             let room = most - number.len() - 1;
             title = format!("{} {number}", shortened(label, room));
         }

@@ -1,7 +1,7 @@
 //! Claims about WhatsApp, against one that refuses what the real one refuses.
 
-mod hearing;
-mod saying;
+mod receiving;
+mod sending;
 mod writing;
 
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::{WhatsApp, WhatsAppAccount};
 use crate::channel::{Channel as _, WebhookOutcome, WebhookRefusal};
-use crate::near;
-use crate::words::{Inbound, InboundEvent, InboundMessage};
+use crate::message::{Inbound, InboundEvent, InboundMessage};
+use crate::testing;
 
 const ADA: &str = "16505551234";
 const GROUP: &str = "Y2FwaV9ncm91cDoxNzA1NTU1MDEzOToxMjAzNjM0MDQ2OTQyMzM4MjAZD";
@@ -42,9 +42,9 @@ impl Near {
             media: super::MEDIA.parse().unwrap(),
         };
         change(&mut account);
-        let clock = near::clock();
-        let ids = near::ids(&clock);
-        let whatsapp = WhatsApp::new(account, near::egress(), clock.clone(), ids);
+        let clock = testing::clock();
+        let ids = testing::ids(&clock);
+        let whatsapp = WhatsApp::new(account, testing::egress(), clock.clone(), ids);
         Self {
             fake,
             whatsapp,
@@ -62,8 +62,9 @@ impl Near {
     }
 
     fn signed(&self, body: &str) -> Result<WebhookOutcome, WebhookRefusal> {
-        let headers = near::headers(&[("x-hub-signature-256", &self.fake.sign(body.as_bytes()))]);
-        self.whatsapp.hook(&near::posted(&headers, body))
+        let headers =
+            testing::headers(&[("x-hub-signature-256", &self.fake.sign(body.as_bytes()))]);
+        self.whatsapp.hook(&testing::posted(&headers, body))
     }
 
     /// The one event that a message is.

@@ -38,7 +38,7 @@ impl QuantisedVector {
     }
 
     /// The cosine similarity of two vectors.
-    pub fn near(&self, other: &Self) -> f32 {
+    pub fn similarity(&self, other: &Self) -> f32 {
         dot(&self.bytes, &other.bytes) as f32 * self.scale * other.scale
     }
 }
@@ -72,14 +72,14 @@ mod tests {
             let (a, b): ([f32; WIDTH], [f32; WIDTH]) = (a.try_into().unwrap(), b.try_into().unwrap());
             let exact = a.iter().zip(&b).map(|(x, y)| x * y).sum::<f32>()
                 / (a.iter().map(|x| x * x).sum::<f32>().sqrt() * b.iter().map(|x| x * x).sum::<f32>().sqrt());
-            prop_assert!((QuantisedVector::of(&a).near(&QuantisedVector::of(&b)) - exact).abs() < 0.01);
-            prop_assert!((QuantisedVector::of(&a).near(&QuantisedVector::of(&a)) - 1.0).abs() < 0.01);
+            prop_assert!((QuantisedVector::of(&a).similarity(&QuantisedVector::of(&b)) - exact).abs() < 0.01);
+            prop_assert!((QuantisedVector::of(&a).similarity(&QuantisedVector::of(&a)) - 1.0).abs() < 0.01);
         }
     }
 
     #[test]
-    fn nothing_is_near_to_zero() {
+    fn nothing_is_similar_to_the_zero_vector() {
         let zero = QuantisedVector::of(&[0.0; WIDTH]);
-        assert_eq!(zero.near(&zero), 0.0);
+        assert_eq!(zero.similarity(&zero), 0.0);
     }
 }

@@ -72,7 +72,7 @@ impl ServerRequestHandler for QuestionRelay {
             .unwrap_or_default()
     }
 
-    async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+    async fn handle(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         let answer = self.0.answer(method, params).await;
         answer.map_err(|error| RpcError::new(RpcError::INTERNAL, error.text()))
     }

@@ -105,6 +105,7 @@ pub(super) fn accept(pins: &mut [Pin], wanted: &AcceptSelection<'_>) -> Vec<Stri
             let shown = wanted.shown.map(|shown| shown.get(&pin.name));
             shown.is_none_or(|shown| shown == Some(&held.hash))
         };
+        // A definition that changed after the owner looked at it was not what they accepted.
         named && pin.pending.as_ref().is_some_and(seen)
     };
     let accepted = pins.iter_mut().filter(is_wanted).map(|pin| {
@@ -128,6 +129,7 @@ pub(super) fn hides(definition: &Value) -> bool {
         Value::Array(items) => items.iter().any(hides),
         Value::Object(map) => map
             .iter()
+            // Keys too: a model reads the names of parameters.
             .any(|(key, value)| suspicious(key).is_some() || hides(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }

@@ -13,8 +13,8 @@ use manyhands_core::{
 };
 use manyhands_store::{ConnectionStatus, Pin};
 use manyhands_upstream::{
-    Credentials, Era, Hooks, Peer, Private, REQUEST, Server as Described, ServerNotification,
-    ServerRequestHandler, Speak, Status, Upstream, UpstreamError, all_capabilities,
+    Credentials, Era, Hooks, McpClient, Peer, Private, REQUEST, Server as Described,
+    ServerNotification, ServerRequestHandler, Status, Upstream, UpstreamError, all_capabilities,
 };
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
@@ -22,8 +22,8 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::call::{QuestionRelay, failure, hooks};
 use super::launch;
+use super::legacy_clients::{Older, OlderSupport};
 use super::offer::Offer;
-use super::older::{Older, OlderSupport};
 use super::openapi::OperationRequest;
 use super::pinning::{self, AcceptSelection, NewTools};
 use super::tool::ServerTool;
@@ -349,7 +349,7 @@ impl Server {
     ) -> Result<Arc<Private>, ToolError> {
         let own = self.session_slot(name, account);
         let mut held = own.held.lock().await;
-        if let Some(line) = held.as_ref().filter(|line| !line.is_over()) {
+        if let Some(line) = held.as_ref().filter(|line| !line.is_closed()) {
             return Ok(line.clone());
         }
         let opened = Box::pin(upstream.open_private(Some(asker))).await;
@@ -538,7 +538,7 @@ impl Server {
         let mut described = Described::new(self.name.as_str(), transport);
         described.timeouts.call = Duration::from_secs(self.config.timeout);
         described.bounds.private = MAX_PRIVATE_SESSIONS;
-        described.asks = self.config.asks;
+        described.accepts_requests = self.config.asks;
         if let Some(login) = login {
             described.credentials = login;
         }

@@ -152,7 +152,7 @@ fn listed(bytes: &[u8], at: usize) -> Option<(String, ArchiveEntry, usize)> {
     if bytes.get(at..at + 4)? != b"PK\x01\x02" {
         return None;
     }
-    let [name, extra, comment] = [28, 30, 32].map(|place| u16_at(bytes, at + place));
+    let [name, extra, comment] = [28, 30, 32].map(|index| u16_at(bytes, at + index));
     let (name, extra, comment) = (name?, extra?, comment?);
     let from = at + 46;
     let to = from + usize::from(name);

@@ -61,16 +61,18 @@ impl ParserState {
                     self.cell = Some((String::new(), times));
                 }
                 "p" | "h" => self.paragraphs += 1,
-                "tab" => self.say("\t", work)?,
-                "line-break" => self.say(if self.cell.is_some() { " " } else { "\n" }, work)?,
+                "tab" => self.push_text("\t", work)?,
+                "line-break" => {
+                    self.push_text(if self.cell.is_some() { " " } else { "\n" }, work)?
+                }
                 "s" => {
                     let count = tag.number("c").unwrap_or(1).min(MAX_REPEATED);
-                    self.say(&" ".repeat(count), work)?;
+                    self.push_text(&" ".repeat(count), work)?;
                 }
                 _ => {}
             },
             XmlNode::Close(name) => self.close(name, work)?,
-            XmlNode::Text(text) if self.paragraphs > 0 => self.say(text, work)?,
+            XmlNode::Text(text) if self.paragraphs > 0 => self.push_text(text, work)?,
             XmlNode::Text(_) => {}
         }
         Ok(())
@@ -127,7 +129,7 @@ impl ParserState {
         Ok(())
     }
 
-    fn say(&mut self, text: &str, work: &mut Extraction<'_>) -> Result<(), StopCause> {
+    fn push_text(&mut self, text: &str, work: &mut Extraction<'_>) -> Result<(), StopCause> {
         if self.unseen > 0 || self.paragraphs == 0 {
             return Ok(());
         }

@@ -63,12 +63,12 @@ fn shared_strings(
         return Ok(strings);
     }
     // Phonetic hints (`rPh`) are not part of the text.
-    let (mut in_text, mut beside, mut held) = (false, 0_u32, 0);
+    let (mut in_text, mut beside, mut pending_bits) = (false, 0_u32, 0);
     xml::each(archive, PART, work, |node, work| {
         match node {
             XmlNode::Open(tag) => match tag.name {
                 "si" => {
-                    held += size_of::<String>();
+                    pending_bits += size_of::<String>();
                     strings.push(String::new());
                 }
                 "t" => in_text = beside == 0,
@@ -78,14 +78,14 @@ fn shared_strings(
             XmlNode::Close("t") => in_text = false,
             XmlNode::Close("rPh") => beside = beside.saturating_sub(1),
             XmlNode::Text(text) if in_text => {
-                held += text.len();
+                pending_bits += text.len();
                 if let Some(last) = strings.last_mut() {
                     last.push_str(text);
                 }
             }
             _ => {}
         }
-        match held > work.limits.unpacked / 2 {
+        match pending_bits > work.limits.unpacked / 2 {
             true => Err(work.full()),
             false => Ok(()),
         }
@@ -167,8 +167,8 @@ fn rows(
             XmlNode::Open(tag) => match tag.name {
                 "row" => (next, written) = (0, 0),
                 "c" => {
-                    let place = tag.attribute("r").and_then(|place| column(&place));
-                    next = place.unwrap_or(next).min(MAX_COLUMNS);
+                    let index = tag.attribute("r").and_then(|index| column(&index));
+                    next = index.unwrap_or(next).min(MAX_COLUMNS);
                     cell = Some(Cell {
                         kind: tag.attribute("t").unwrap_or_default(),
                         style: tag.number("s").unwrap_or(0),
@@ -209,8 +209,8 @@ fn shown(cell: &Cell, facts: &Facts) -> String {
     let value = cell.value.trim();
     match cell.kind.as_str() {
         "s" => {
-            let place: Option<usize> = value.parse().ok();
-            let text = place.and_then(|place| facts.strings.get(place));
+            let index: Option<usize> = value.parse().ok();
+            let text = index.and_then(|index| facts.strings.get(index));
             text.cloned().unwrap_or_default()
         }
         "b" => if value == "1" { "TRUE" } else { "FALSE" }.to_owned(),
@@ -277,8 +277,8 @@ fn civil(days: i64) -> (i64, i64, i64) {
 }
 
 /// The column of a reference such as `AB12`, from 0.
-fn column(place: &str) -> Option<usize> {
-    let letters = place.bytes().take_while(u8::is_ascii_alphabetic);
+fn column(index: &str) -> Option<usize> {
+    let letters = index.bytes().take_while(u8::is_ascii_alphabetic);
     let number = letters.take(4).fold(0_usize, |number, letter| {
         number * 26 + usize::from(letter.to_ascii_uppercase() - b'A') + 1
     });

@@ -60,10 +60,10 @@ fn zip(parts: &[(&str, &[u8])], packed: bool) -> Vec<u8> {
 /// A PDF of these objects, numbered from 1; the first is its catalog.
 fn pdf(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut file = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n".to_vec();
-    for (place, object) in objects.iter().enumerate() {
+    for (index, object) in objects.iter().enumerate() {
         file.extend(
             [
-                format!("{} 0 obj\n", place + 1).as_bytes(),
+                format!("{} 0 obj\n", index + 1).as_bytes(),
                 object,
                 b"\nendobj\n",
             ]
@@ -376,9 +376,9 @@ proptest::proptest! {
             1 => zip(&[("word/document.xml", b"<w:p><w:t>text</w:t></w:p>")], true),
             _ => zip(&[("mimetype", b"application/vnd.oasis.opendocument.text"), ("content.xml", b"<a><p>x<s c='3'/></p></a>")], false),
         };
-        for (place, byte) in places {
+        for (index, byte) in places {
             let length = bytes.len();
-            bytes[place % length] = byte;
+            bytes[index % length] = byte;
         }
         let limits = DocumentLimits { steps: 1_000_000, ..DocumentLimits::default() };
         let _ = read(&bytes, limits, &|| false); // only that it ends matters

@@ -53,8 +53,8 @@ pub(super) fn presentation(
         let all = archive.like("ppt/slides/slide", ".xml");
         slides = all.into_iter().map(str::to_owned).collect();
     }
-    for (place, slide) in slides.iter().enumerate() {
-        work.heading(&format!("slide {}", place + 1))?;
+    for (index, slide) in slides.iter().enumerate() {
+        work.heading(&format!("slide {}", index + 1))?;
         paragraphs(archive, slide, work)?;
         let relations = xml::relations(archive, slide, work)?;
         let notes = relations
@@ -67,8 +67,8 @@ pub(super) fn presentation(
             let after = work.text.len();
             paragraphs(archive, &notes.part, work)?;
             // The notes contain the slide number too.
-            let said = work.text[after..].trim();
-            if said.is_empty() || said == (place + 1).to_string() {
+            let heading_text = work.text[after..].trim();
+            if heading_text.is_empty() || heading_text == (index + 1).to_string() {
                 work.text.truncate(before);
             }
         }

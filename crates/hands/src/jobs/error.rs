@@ -141,15 +141,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sandbox_that_cannot_start_is_told_with_its_remedy() {
+    fn a_sandbox_failure_is_reported_with_its_remedy() {
         let error = JobError::Start(SuperviseError::Sandbox(SandboxError::Unavailable {
             what: "landlock is not switched on".to_owned(),
             remedy: "use Linux 6.2 or newer".to_owned(),
         }));
-        let told = ToolError::from(error);
-        assert_eq!(told.code, ErrorCode::Unavailable);
+        let tool_error = ToolError::from(error);
+        assert_eq!(tool_error.code, ErrorCode::Unavailable);
         assert_eq!(
-            told.text(),
+            tool_error.text(),
             "the sandbox cannot start, so nothing was run: landlock is not switched on\n\
              hint: use Linux 6.2 or newer"
         );
@@ -157,10 +157,13 @@ mod tests {
 
     #[test]
     fn advice_that_follows_on_a_line_is_the_hint() {
-        let told = ToolError::from(JobError::TooManyJobs { max: 3 });
-        assert_eq!(told.message, "3 background jobs run already");
-        assert!(told.hint.unwrap().contains("kill"));
-        let told = ToolError::from(JobError::EmptyCommand);
-        assert_eq!((told.code, told.hint), (ErrorCode::InvalidArguments, None));
+        let tool_error = ToolError::from(JobError::TooManyJobs { max: 3 });
+        assert_eq!(tool_error.message, "3 background jobs run already");
+        assert!(tool_error.hint.unwrap().contains("kill"));
+        let tool_error = ToolError::from(JobError::EmptyCommand);
+        assert_eq!(
+            (tool_error.code, tool_error.hint),
+            (ErrorCode::InvalidArguments, None)
+        );
     }
 }

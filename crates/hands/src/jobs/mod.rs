@@ -59,11 +59,11 @@ const MAX_FINISHED: usize = 256;
 /// Maximum characters of command and output in a list.
 const LIST_CHARS: usize = 200;
 /// Capacity of the event channel; a receiver that falls behind learns how much it missed.
-const MAX_NEWS: usize = 512;
+const EVENT_CAPACITY: usize = 512;
 /// Maximum length of one argument on Linux, without its NUL.
 const MAX_COMMAND: usize = 128 * 1024 - 1;
 /// How long pipes may stay open after the group is gone: an escaped process may hold them forever.
-const LAST_WORDS: Duration = Duration::from_millis(250);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// System files that login shells read; without access a shell complains before every command.
 const LOGIN_FILES: &[&str] = &[
@@ -156,7 +156,7 @@ impl Jobs {
             settings,
             started: AtomicU64::new(0),
             background: Mutex::default(),
-            events: broadcast::Sender::new(MAX_NEWS),
+            events: broadcast::Sender::new(EVENT_CAPACITY),
             _end_all: all.clone().drop_guard(),
             all,
         };
@@ -179,12 +179,13 @@ impl Jobs {
     ) -> Result<BashResult, JobError> {
         let timeout = check(&request)?;
         check_workdir(&request.workdir).await?;
+        // Checked before the start: a cancelled call must not run even for a moment.
         if cancel.is_cancelled() {
             return Err(JobError::Cancelled);
         }
-        let patience = Patience::of(&request);
-        let session = self.start(request, timeout, patience)?;
-        if patience == Patience::None {
+        let foreground_wait = ForegroundWait::of(&request);
+        let session = self.start(request, timeout, foreground_wait)?;
+        if foreground_wait == ForegroundWait::None {
             return Ok(BashResult::Running(session.running()));
         }
         // Dropping the caller's future must end the command, until it is handed to the background.
@@ -199,7 +200,7 @@ impl Jobs {
                 session.ended().await;
                 return Err(JobError::Cancelled);
             }
-            () = patience.runs_out() => {
+            () = foreground_wait.runs_out() => {
                 // It may have ended just now; then its result is ready and nothing was left running.
                 if self.leave_running(&session) {
                     leash.disarm();
@@ -215,11 +216,11 @@ impl Jobs {
         &self,
         request: BashRequest,
         timeout: Duration,
-        patience: Patience,
+        foreground_wait: ForegroundWait,
     ) -> Result<Arc<JobSession>, JobError> {
         let inner = &self.inner;
         // A command that is always waited for needs no slot: the caller's own limits bound it.
-        let (slot, stdin) = if patience == Patience::Endless {
+        let (slot, stdin) = if foreground_wait == ForegroundWait::Endless {
             (None, Stdin::None)
         } else {
             let slot = Arc::clone(&inner.slots).try_acquire_owned();
@@ -249,17 +250,18 @@ impl Jobs {
         let mut running = inner.supervisor.start(program, &stop)?;
         let (clock, events) = (Arc::clone(&inner.clock), inner.events.clone());
         let session = Arc::new(JobSession::new(about, &mut running, stop, clock, events));
-        if patience == Patience::None {
+        if foreground_wait == ForegroundWait::None {
             // Before its end can be noticed: `Started` must be reported first, however short it runs.
             self.leave_running(&session);
         }
-        tokio::spawn(Arc::clone(&session).keep(running, slot, private));
+        tokio::spawn(Arc::clone(&session).watch_output(running, slot, private));
         Ok(session)
     }
 
     fn program(&self, request: &BashRequest, private: Option<&Private>) -> Program {
         let settings = &self.inner.settings;
         let mut program = Program::new(&settings.shell)
+            // A login shell, so that the command finds what the owner's profile puts on the PATH.
             .args(["-lc", &request.command])
             .cwd(&request.workdir);
         for (name, value) in &settings.env {
@@ -269,6 +271,7 @@ impl Jobs {
         if let Some(private) = private {
             sandbox = sandbox.map(|sandbox| sandbox.writing(private.path()));
             program = program
+                // The real home and the shared temporary folder are not writable inside the sandbox.
                 .env("HOME", private.path())
                 .env("TMPDIR", private.path());
         }
@@ -279,10 +282,10 @@ impl Jobs {
         let Some(scratch) = &self.inner.settings.scratch else {
             return Ok(None);
         };
-        let made = tempfile::Builder::new()
+        let folder = tempfile::Builder::new()
             .prefix("mh-job-")
             .tempdir_in(scratch);
-        let folder = made.map_err(|error| JobError::Scratch {
+        let folder = folder.map_err(|error| JobError::Scratch {
             path: scratch.clone(),
             error,
         })?;
@@ -307,6 +310,7 @@ impl Jobs {
         let now = self.inner.clock.monotonic();
         background.retain(|session| {
             let ended = session.end_moment();
+            // Only finished jobs expire; a running one is listed for as long as it runs.
             ended.is_none_or(|ended| now.saturating_sub(ended) < RETENTION)
         });
         let mut ends: Vec<_> = background.iter().filter_map(|s| s.end_moment()).collect();
@@ -314,12 +318,12 @@ impl Jobs {
             ends.sort_unstable();
             let mut left = surplus;
             // Several jobs may have ended at the same moment; `left` stops after exactly the surplus.
-            let youngest_to_go = ends[surplus - 1];
+            let newest_expired = ends[surplus - 1];
             background.retain(|session| {
                 let ended = session.end_moment();
-                let goes = left > 0 && ended.is_some_and(|ended| ended <= youngest_to_go);
-                left -= usize::from(goes);
-                !goes
+                let expired = left > 0 && ended.is_some_and(|ended| ended <= newest_expired);
+                left -= usize::from(expired);
+                !expired
             });
         }
         background
@@ -328,13 +332,13 @@ impl Jobs {
 
 /// How long a caller waits for its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Patience {
+enum ForegroundWait {
     None,
     For(Duration),
     Endless,
 }
 
-impl Patience {
+impl ForegroundWait {
     fn of(request: &BashRequest) -> Self {
         match request.yield_ms {
             _ if request.background => Self::None,
@@ -368,14 +372,14 @@ fn check(request: &BashRequest) -> Result<Duration, JobError> {
             max: MAX_COMMAND,
         });
     }
-    let given = request.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
-    if !(1..=MAX_TIMEOUT_MS).contains(&given) {
+    let requested = request.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
+    if !(1..=MAX_TIMEOUT_MS).contains(&requested) {
         return Err(JobError::Timeout {
-            given,
+            given: requested,
             max: MAX_TIMEOUT_MS,
         });
     }
-    Ok(Duration::from_millis(given))
+    Ok(Duration::from_millis(requested))
 }
 
 async fn check_workdir(path: &Path) -> Result<(), JobError> {

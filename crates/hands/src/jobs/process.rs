@@ -98,18 +98,18 @@ impl Jobs {
     }
 }
 
-/// Writes `bytes` to a session that accepts them within `patience`.
+/// Writes `bytes` to a session that accepts them within `foreground_wait`.
 pub(super) async fn feed(
     session: &JobSession,
     bytes: &[u8],
-    patience: Duration,
+    foreground_wait: Duration,
 ) -> Result<WriteResult, JobError> {
     let written = AtomicUsize::new(0);
     let fed = tokio::select! {
         biased;
         () = session.ended() => Err(JobError::Exited(session.id())),
         fed = fill(session, bytes, &written) => fed,
-        () = sleep(patience) => Err(JobError::NotReading {
+        () = sleep(foreground_wait) => Err(JobError::NotReading {
             session: session.id(),
             written: written.load(Ordering::Relaxed),
             total: bytes.len(),

@@ -18,7 +18,7 @@ use crate::shell::private::Private;
 
 use super::transcript::{Transcript, pump};
 use super::{
-    CompletedJob, Followed, JobError, JobEvent, JobEventKind, JobStatus, LAST_WORDS, LIST_CHARS,
+    CompletedJob, DRAIN_TIMEOUT, Followed, JobError, JobEvent, JobEventKind, JobStatus, LIST_CHARS,
     LogResult, PollResult, RETENTION, RunningJob, SessionEntry, SessionId, TAIL_CHARS,
 };
 
@@ -122,15 +122,15 @@ impl JobSession {
 
     /// Runs until the program ends. `slot` is released before the end is reported, and the private folder
     /// is removed or being removed.
-    pub(super) async fn keep(
+    pub(super) async fn watch_output(
         self: Arc<Self>,
         mut running: RunningProgram,
         slot: Option<OwnedSemaphorePermit>,
         private: Option<Private>,
     ) {
-        let (told, printed) = (self.about.progress.clone(), self.printed.clone());
+        let (progress, printed) = (self.about.progress.clone(), self.printed.clone());
         let progress = Progress::default().with_output(move |text| {
-            told.print(text);
+            progress.print(text);
             // Output is in the transcript before this wakes a follower, because `pump` prints after it stores.
             printed.notify_waiters();
         });
@@ -149,7 +149,7 @@ impl JobSession {
             match ended {
                 Some(ended) => {
                     // Output written just before the exit may still be in the pipes.
-                    let _ = timeout(LAST_WORDS, pumped).await;
+                    let _ = timeout(DRAIN_TIMEOUT, pumped).await;
                     ended
                 }
                 None => running.wait().await,
@@ -158,6 +158,7 @@ impl JobSession {
         // Before `end`: whoever learns of the end may start the next command, and its slot must be free.
         drop((slot, private));
         self.end(ended);
+        // Closed last: a write that waits for the pipe fails instead of blocking forever.
         self.stdin.lock().await.take();
     }
 
@@ -182,10 +183,11 @@ impl JobSession {
         }
         let mut state = self.state();
         // Nothing is appended any more, so the tail's spare capacity can go.
-        self.transcript().merged.settle();
+        self.transcript().merged.normalise();
         state.ending = Some(ending);
+        // A foreground command has no event: its caller gets the result itself.
         if state.backgrounded {
-            self.tell(&state);
+            self.publish(&state);
         }
         drop(state);
         // Outside the lock and last: waiters read the state right away.
@@ -199,13 +201,14 @@ impl JobSession {
             return false;
         }
         state.backgrounded = true;
+        // From here on both streams are read together, in the order in which they were printed.
         self.transcript().merge();
-        self.tell(&state);
+        self.publish(&state);
         true
     }
 
     /// Called with the state locked, so that events are sent in order.
-    fn tell(&self, state: &SessionState) {
+    fn publish(&self, state: &SessionState) {
         let ending = state.ending.as_ref();
         let tail = self.tail(TAIL_CHARS);
         // There may be no receiver.
@@ -273,7 +276,7 @@ impl JobSession {
         self.transcript().merged.last(chars).to_owned()
     }
 
-    fn standing(&self) -> (JobStatus, Option<Ending>) {
+    fn status_and_ending(&self) -> (JobStatus, Option<Ending>) {
         let ending = self.state().ending.clone();
         let status = match &ending {
             None => JobStatus::Running,
@@ -285,9 +288,10 @@ impl JobSession {
 
     /// The result for the caller of `Bash` once it has ended.
     pub(super) fn completed(&self) -> Result<CompletedJob, JobError> {
-        let (status, ending) = self.standing();
+        let (status, ending) = self.status_and_ending();
         let lost = || JobError::Lost("the command has not ended".to_owned());
         let ending = ending.ok_or_else(lost)?;
+        // The supervisor failed, so the exit code is unknown and must not look like a success.
         if let Some(lost) = ending.lost {
             return Err(JobError::Lost(lost));
         }
@@ -302,7 +306,7 @@ impl JobSession {
             started_at: self.about.started_at,
             ended_at: ending.at,
             duration_ms: millis(ending.moment.saturating_sub(self.about.started)),
-            output: transcript.merged.kept().to_owned(),
+            output: transcript.merged.retained().to_owned(),
             tail: transcript.merged.last(TAIL_CHARS).to_owned(),
             truncated: transcript.merged.truncated(),
             total_chars: transcript.merged.total_chars(),
@@ -326,14 +330,14 @@ impl JobSession {
             retained_ms: millis(RETENTION),
             lifetime: format!(
                 "it is stopped {} after its start unless it ends before (timeout sets how long); once it ended, Process shows its output for {}",
-                words(self.about.timeout),
-                words(RETENTION)
+                human_duration(self.about.timeout),
+                human_duration(RETENTION)
             ),
         }
     }
 
     pub(super) fn entry(&self) -> SessionEntry {
-        let (status, ending) = self.standing();
+        let (status, ending) = self.status_and_ending();
         let until = ending.as_ref().map(|e| e.moment);
         let until = until.unwrap_or_else(|| self.clock.monotonic());
         let transcript = self.transcript();
@@ -355,7 +359,7 @@ impl JobSession {
     }
 
     pub(super) fn poll(&self) -> PollResult {
-        let (status, ending) = self.standing();
+        let (status, ending) = self.status_and_ending();
         let transcript = self.transcript();
         PollResult {
             status,
@@ -418,7 +422,7 @@ impl JobSession {
     }
 
     pub(super) fn log(&self, offset: u64, limit: u64) -> LogResult {
-        let (status, ending) = self.standing();
+        let (status, ending) = self.status_and_ending();
         let transcript = self.transcript();
         let page = transcript.merged.page(offset, limit);
         LogResult {
@@ -438,7 +442,7 @@ impl JobSession {
 }
 
 /// A duration in words.
-fn words(time: Duration) -> String {
+fn human_duration(time: Duration) -> String {
     let seconds = time.as_secs();
     let (count, unit) = match seconds {
         0 => return format!("{} ms", time.as_millis()),

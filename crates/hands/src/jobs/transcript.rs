@@ -24,7 +24,7 @@ pub(super) struct TextTail {
     cap: usize,
     total_chars: u64,
     total_newlines: u64,
-    newlines_gone: u64,
+    dropped_newlines: u64,
 }
 
 /// Lines of a [`TextTail`].
@@ -53,7 +53,7 @@ impl TextTail {
             cap,
             total_chars: 0,
             total_newlines: 0,
-            newlines_gone: 0,
+            dropped_newlines: 0,
         }
     }
 
@@ -72,13 +72,13 @@ impl TextTail {
     fn shorten(&mut self) {
         // Counted before the drain: page numbers must not change when old lines are dropped.
         let start = self.start();
-        self.newlines_gone += newlines(&self.text[..start]);
+        self.dropped_newlines += newlines(&self.text[..start]);
         self.text.drain(..start);
         self.chars = self.chars.min(self.cap);
     }
 
     /// Releases memory that only growth needed.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn normalise(&mut self) {
         self.shorten();
         self.text.shrink_to_fit();
     }
@@ -88,7 +88,7 @@ impl TextTail {
         after_chars(&self.text, self.chars.saturating_sub(self.cap))
     }
 
-    pub(super) fn kept(&self) -> &str {
+    pub(super) fn retained(&self) -> &str {
         &self.text[self.start()..]
     }
 
@@ -113,7 +113,7 @@ impl TextTail {
     pub(super) fn page(&self, offset: u64, limit: u64) -> LinePage<'_> {
         let start = self.start();
         let kept = &self.text[start..];
-        let dropped = self.newlines_gone + newlines(&self.text[..start]);
+        let dropped = self.dropped_newlines + newlines(&self.text[..start]);
         let unfinished = !self.text.is_empty() && !self.text.ends_with('\n');
         let total = self.total_newlines + u64::from(unfinished);
         let first = offset.clamp(dropped, total.max(dropped));
@@ -284,14 +284,14 @@ impl Transcript {
 
     /// The full output, if it exceeds the memory limit and is wanted.
     pub(super) fn full_output(&mut self) -> Option<String> {
-        let end = self.merged.kept();
+        let end = self.merged.retained();
         self.full.as_mut()?.read(end)
     }
 
     /// Each stream alone, if there was standard error.
     pub(super) fn apart(&self) -> Option<(&str, &str)> {
         let [stdout, stderr] = self.apart.as_deref()?;
-        (stderr.total_chars() > 0).then(|| (stdout.kept(), stderr.kept()))
+        (stderr.total_chars() > 0).then(|| (stdout.retained(), stderr.retained()))
     }
 }
 
@@ -402,18 +402,18 @@ mod tests {
             let chars = whole.chars().count();
             let mut tail = tail(cap, &pieces.iter().map(String::as_str).collect::<Vec<_>>());
             if settled {
-                tail.settle();
+                tail.normalise();
             }
             let end = |count: usize| whole.chars().skip(chars.saturating_sub(count)).collect::<String>();
-            prop_assert_eq!(tail.kept(), end(cap));
+            prop_assert_eq!(tail.retained(), end(cap));
             prop_assert_eq!(tail.last(3), end(3.min(cap)));
             prop_assert_eq!(tail.total_chars(), chars as u64);
             prop_assert_eq!(tail.truncated(), chars > cap);
             let page = tail.page(0, u64::MAX);
             prop_assert_eq!(page.text, end(cap));
             prop_assert_eq!(page.total, whole.split_inclusive('\n').count() as u64);
-            let gone: String = whole.chars().take(chars.saturating_sub(cap)).collect();
-            prop_assert_eq!(page.dropped, newlines(&gone));
+            let dropped: String = whole.chars().take(chars.saturating_sub(cap)).collect();
+            prop_assert_eq!(page.dropped, newlines(&dropped));
         }
 
         #[test]
@@ -477,7 +477,7 @@ mod tests {
             assert!(tail.memory() <= 4 * MAX_CHARS);
         }
         assert_eq!(tail.total_chars(), 800 * CHUNK as u64);
-        tail.settle();
+        tail.normalise();
         assert_eq!(tail.memory(), MAX_CHARS);
     }
 
@@ -508,9 +508,9 @@ mod tests {
             Some(("ä€😀\u{fffd}|\u{fffd}", "012345678"))
         );
         assert_eq!(transcript.merged.total_chars(), 15);
-        assert_eq!(transcript.merged.kept(), told.lock().unwrap().as_str());
+        assert_eq!(transcript.merged.retained(), told.lock().unwrap().as_str());
         assert!(
-            transcript.merged.kept().starts_with("0ä123€4"),
+            transcript.merged.retained().starts_with("0ä123€4"),
             "{transcript:?}"
         );
     }

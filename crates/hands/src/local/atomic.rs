@@ -15,7 +15,7 @@ use manyhands_guard::PART_PREFIX;
 use rustix::fs::OFlags;
 
 use super::LocalError;
-use super::place::{open_regular, regular};
+use super::location::{open_regular, regular};
 
 /// Prefix of temporary files, shared with guard's jail, whose sweep removes them.
 pub(super) const TEMPORARY_PREFIX: &str = ".mh-tmp-";
@@ -144,12 +144,12 @@ impl Temporary {
             placed: false,
         };
         if let Some(old) = old {
-            temporary.look_like(old)?;
+            temporary.copy_permissions(old)?;
         }
         Ok(temporary)
     }
 
-    fn look_like(&self, old: &Metadata) -> io::Result<()> {
+    fn copy_permissions(&self, old: &Metadata) -> io::Result<()> {
         let new = self.file.metadata()?;
         if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
             // Only root may change a file's owner; a group we belong to, we may set.

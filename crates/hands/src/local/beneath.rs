@@ -198,23 +198,23 @@ impl JailWalk<'_> {
                     depth: folder.depth,
                     kind: EntryKind::Dir,
                 };
-                visit(met).then(|| self.look_into(folder).unwrap_or_default())
+                visit(met).then(|| self.list_folder(folder).unwrap_or_default())
             }
             WalkTask::Files { depth, paths } => {
-                let goes_on = paths.iter().all(|path| {
+                let continue_walk = paths.iter().all(|path| {
                     visit(WalkEntry {
                         path,
                         depth: *depth,
                         kind: EntryKind::File,
                     })
                 });
-                goes_on.then(Vec::new)
+                continue_walk.then(Vec::new)
             }
         }
     }
 
     /// The entries of a directory as tasks; `None` if it is skipped.
-    fn look_into(&self, folder: &Folder) -> Option<Vec<WalkTask>> {
+    fn list_folder(&self, folder: &Folder) -> Option<Vec<WalkTask>> {
         let fence = &self.beneath.fence;
         let path = self.beneath.base.join(&folder.below).ok()?;
         let listed = fence.sub(&path).and_then(|dir| {

@@ -71,14 +71,14 @@ impl LocalFiles {
     ) -> Result<GlobResult, LocalError> {
         let pattern = GlobPattern::parse(&request.pattern)?;
         let base = pattern.base.as_deref().or(request.path.as_deref());
-        let place = self.locate(base.unwrap_or(""))?;
+        let location = self.locate(base.unwrap_or(""))?;
         let rules = Rules {
             no_ignore: request.no_ignore,
             follow_links: false,
         };
-        let tree = Arc::new(Tree::open(self, &place, rules)?);
+        let tree = Arc::new(Tree::open(self, &location, rules)?);
         if tree.is_file() {
-            return Err(LocalError::NotDirectory(place.path));
+            return Err(LocalError::NotDirectory(location.path));
         }
         let sieve = Arc::new(Sieve {
             pattern,
@@ -96,7 +96,7 @@ impl LocalFiles {
         let newest = sieve.newest();
         let total = newest.total;
         let matches: Vec<String> = newest
-            .kept
+            .relative
             .into_sorted_vec()
             .into_iter()
             .map(|found| tree.show(&found.path))
@@ -185,7 +185,7 @@ type Moment = (i64, u64);
 /// The newest matches, and their total number.
 #[derive(Debug, Default)]
 struct Newest {
-    kept: BinaryHeap<GlobMatch>,
+    relative: BinaryHeap<GlobMatch>,
     total: u64,
 }
 
@@ -196,9 +196,9 @@ impl Newest {
             modified,
             path: path.to_owned(),
         };
-        if self.kept.len() < limit {
-            self.kept.push(found());
-        } else if let Some(mut oldest) = self.kept.peek_mut()
+        if self.relative.len() < limit {
+            self.relative.push(found());
+        } else if let Some(mut oldest) = self.relative.peek_mut()
             && (modified, path) < (oldest.modified, &oldest.path)
         {
             *oldest = found();
@@ -248,7 +248,7 @@ impl Sieve {
         for share in &self.shares {
             let newest = std::mem::take(&mut *lock(share));
             all.total += newest.total;
-            for found in newest.kept {
+            for found in newest.relative {
                 all.add(found.modified.0, &found.path, self.limit);
             }
         }

@@ -128,13 +128,13 @@ impl LocalFiles {
         let context = checked("context", request.context, 0, MAX_GREP_CONTEXT)?;
         let matcher = matcher(&request.pattern)?;
         let include = request.include.as_deref().map(name_filter).transpose()?;
-        let place = self.locate(request.path.as_deref().unwrap_or(""))?;
+        let location = self.locate(request.path.as_deref().unwrap_or(""))?;
         let rules = Rules {
             no_ignore: request.no_ignore,
             follow_links: request.follow_links,
         };
         // One more than the limit, to know whether there are more.
-        let tree = Arc::new(Tree::open(self, &place, rules)?);
+        let tree = Arc::new(Tree::open(self, &location, rules)?);
         let first = Arc::new(First::new(limit + 1));
         let search = Search {
             tree: &tree,
@@ -192,6 +192,7 @@ fn matcher(pattern: &str) -> Result<RegexMatcher, LocalError> {
     RegexMatcherBuilder::new()
         .multi_line(true)
         .line_terminator(Some(b'\n'))
+        // So that `$` matches before a carriage return as well.
         .crlf(true)
         .size_limit(MAX_REGEX)
         .dfa_size_limit(MAX_REGEX)
@@ -302,6 +303,7 @@ impl First {
         self.counted.fetch_add(counted, Ordering::Relaxed);
         let mut hits = self.hits();
         for hit in new {
+            // The heap keeps the first matches by path, whichever thread finds them.
             if hits.len() < self.most {
                 hits.push(hit);
                 continue;
@@ -331,8 +333,10 @@ impl Search<'_> {
             .line_terminator(LineTerminator::crlf())
             .before_context(self.context)
             .after_context(self.context)
+            // A file without line breaks would otherwise be read into memory as one line.
             .heap_limit(Some(MAX_LINE))
             .build();
+        // One per thread: a searcher has buffers that cannot be shared.
         let mut worker = Worker {
             search: self,
             matcher: self.matcher.clone(),
@@ -404,7 +408,7 @@ impl Worker<'_> {
 struct LineCollector {
     limit: usize,
     context: usize,
-    kept: Vec<MatchedLine>,
+    relative: Vec<MatchedLine>,
     hits: usize,
     /// Number of matching lines, including those not kept.
     counted: u64,
@@ -425,7 +429,7 @@ impl LineCollector {
         Self {
             limit,
             context,
-            kept: Vec::new(),
+            relative: Vec::new(),
             hits: 0,
             counted: 0,
             shown_to: 0,
@@ -449,7 +453,7 @@ impl LineCollector {
             }
         }
         let text = cut(bytes);
-        self.kept.push(MatchedLine { number, text, hit });
+        self.relative.push(MatchedLine { number, text, hit });
         true
     }
 
@@ -457,17 +461,21 @@ impl LineCollector {
         let path = Arc::new(path);
         let context = self.context as u64;
         let texts = |lines: &[MatchedLine]| lines.iter().map(|line| line.text.clone()).collect();
-        let hits = self.kept.iter().enumerate().filter(|(_, line)| line.hit);
+        let hits = self
+            .relative
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| line.hit);
         hits.map(|(at, line)| {
             let near = |other: &MatchedLine| other.number.abs_diff(line.number) <= context;
-            let from = self.kept[..at].partition_point(|other| !near(other));
-            let to = at + 1 + self.kept[at + 1..].partition_point(near);
+            let from = self.relative[..at].partition_point(|other| !near(other));
+            let to = at + 1 + self.relative[at + 1..].partition_point(near);
             Hit {
                 path: path.clone(),
                 line: line.number,
                 content: line.text.clone(),
-                before: texts(&self.kept[from..at]),
-                after: texts(&self.kept[at + 1..to]),
+                before: texts(&self.relative[from..at]),
+                after: texts(&self.relative[at + 1..to]),
             }
         })
         .collect()

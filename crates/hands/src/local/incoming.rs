@@ -8,7 +8,7 @@ use manyhands_guard::{Jail, JailError, NewFile, PART_PREFIX, PartFile, RelPath};
 use sha2::{Digest, Sha256};
 
 use super::atomic::{self, is_temporary};
-use super::place::{LocalPath, regular};
+use super::location::{LocalPath, regular};
 use super::{LocalError, LocalFiles};
 
 /// Hashing chunk size.
@@ -42,7 +42,7 @@ impl LocalFiles {
         let part = resume.map(|key| part_name(name.as_encoded_bytes(), key));
         let (mut part, part_path) = self.begin(&place, part.as_deref())?;
         let failed = |error| LocalError::io(&place.path, error);
-        let (taken, hash) = take_up(&mut part, size).map_err(failed)?;
+        let (taken, hash) = resume_part(&mut part, size).map_err(failed)?;
         Ok(IncomingFile {
             part,
             path: place.path,
@@ -63,19 +63,19 @@ impl LocalFiles {
             other => LocalError::jailed(&place.path, folder, other),
         };
         // Inside a jail everything goes through its handle; the path is for messages only.
-        if let (Some(root), Some(kept)) = (self.root(), &place.kept) {
-            let begun = root.jail().begin_part(kept, part, NewFile::Private);
-            let begun = begun.map_err(|error| busy(error, root.folder()))?;
-            let at = root.folder().join(begun.place());
-            return Ok((begun, at));
+        if let (Some(root), Some(kept)) = (self.root(), &place.relative) {
+            let part = root.jail().begin_part(kept, part, NewFile::Private);
+            let part = part.map_err(|error| busy(error, root.folder()))?;
+            let at = root.folder().join(part.place());
+            return Ok((part, at));
         }
-        let (folder, name) = free_place(place)?;
+        let (folder, name) = unused_path(place)?;
         let failed = |error| LocalError::io(&place.path, error);
         let jail = Jail::open(&folder).map_err(failed)?;
-        let begun = jail.begin_part(&name, part, NewFile::Ordinary);
-        let begun = begun.map_err(|error| busy(error, &folder))?;
-        let at = folder.join(begun.place());
-        Ok((begun, at))
+        let part = jail.begin_part(&name, part, NewFile::Ordinary);
+        let part = part.map_err(|error| busy(error, &folder))?;
+        let at = folder.join(part.place());
+        Ok((part, at))
     }
 
     /// Removes an abandoned part, and nothing else. Returns whether it is gone.
@@ -122,6 +122,7 @@ impl IncomingFile {
         }
         let written = self.part.file().write_all(bytes);
         written.map_err(|error| LocalError::io(&self.path, error))?;
+        // Hashed as it arrives: reading a large file back would double the time.
         self.hash.update(bytes);
         self.taken += bytes.len() as u64;
         Ok(())
@@ -130,13 +131,14 @@ impl IncomingFile {
     /// Moves the file to its destination if it is complete and has this SHA-256, and returns its size once it
     /// is on disk. Otherwise the part is removed and an existing file is unchanged.
     pub fn finish(self, sha256: Option<&str>) -> Result<u64, LocalError> {
-        let ours = hex::encode(self.hash.finalize());
+        let actual = hex::encode(self.hash.finalize());
         if self.taken != self.size
-            || sha256.is_some_and(|wanted| !wanted.eq_ignore_ascii_case(&ours))
+            || sha256.is_some_and(|expected| !expected.eq_ignore_ascii_case(&actual))
         {
             self.part.discard();
             return Err(LocalError::ChangedOnTheWay(self.path));
         }
+        // Only for the message: `commit` itself works on the directory handle.
         let folder = self.part_path.parent().unwrap_or(Path::new("/"));
         let placed = self.part.commit();
         placed.map_err(|error| LocalError::jailed(&self.path, folder, error))?;
@@ -155,7 +157,7 @@ impl IncomingFile {
 }
 
 /// Directory and name of a destination outside any jail, following links as a write does.
-fn free_place(place: &LocalPath) -> Result<(PathBuf, RelPath), LocalError> {
+fn unused_path(place: &LocalPath) -> Result<(PathBuf, RelPath), LocalError> {
     let failed = |error| LocalError::io(&place.path, error);
     let target = atomic::through_links(&place.path)?;
     let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
@@ -168,6 +170,7 @@ fn free_place(place: &LocalPath) -> Result<(PathBuf, RelPath), LocalError> {
             atomic::writable(&target).map_err(failed)?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Only after the checks: a refused transfer must not leave folders behind.
             fs::create_dir_all(folder).map_err(failed)?;
         }
         Err(error) => return Err(failed(error)),
@@ -178,10 +181,11 @@ fn free_place(place: &LocalPath) -> Result<(PathBuf, RelPath), LocalError> {
 }
 
 /// What exists of a file of `size` bytes; a longer part belongs to another file.
-fn take_up(part: &mut PartFile, size: u64) -> io::Result<(u64, Sha256)> {
+fn resume_part(part: &mut PartFile, size: u64) -> io::Result<(u64, Sha256)> {
     let file = part.file();
     let mut hash = Sha256::new();
     if file.metadata()?.len() > size {
+        // It cannot be a beginning of this file, so nothing of it can be used.
         file.set_len(0)?;
     }
     file.rewind()?;
@@ -201,5 +205,6 @@ fn take_up(part: &mut PartFile, size: u64) -> io::Result<(u64, Sha256)> {
 /// One word for the destination and one for the content.
 fn part_name(name: &[u8], key: &str) -> String {
     let word = |bytes: &[u8]| hex::encode(&Sha256::digest(bytes)[..8]);
+    // Hashed, because a name may be too long already and a key may contain any character.
     format!("{PART_PREFIX}{}-{}", word(name), word(key.as_bytes()))
 }

@@ -13,8 +13,8 @@ mod glob;
 mod grep;
 mod ignored;
 mod incoming;
+mod location;
 mod outgoing;
-mod place;
 mod read;
 mod text_only;
 mod walk;
@@ -29,8 +29,8 @@ pub use grep::{
     DEFAULT_GREP_LIMIT, GrepMatch, GrepRequest, GrepResult, MAX_GREP_CONTEXT, MAX_GREP_LIMIT,
 };
 pub use incoming::IncomingFile;
+pub use location::LocalFiles;
 pub use outgoing::{OutgoingFile, mime_of};
-pub use place::LocalFiles;
 pub use read::{ImageFile, READ_LIMIT, ReadRequest, ReadResult, TextPart};
 pub use walk::Skipped;
 pub use write::{EDIT_LIMIT, EditResult, WriteResult};

@@ -30,11 +30,11 @@ pub struct OutgoingFile {
 impl LocalFiles {
     /// Opens a file to be sent.
     pub fn outgoing(&self, path: &str) -> Result<OutgoingFile, LocalError> {
-        let place = self.locate(path)?;
-        let (mut file, _) = self.open_file(&place)?;
-        let failed = |error| LocalError::io(&place.path, error);
+        let location = self.locate(path)?;
+        let (mut file, _) = self.open_file(&location)?;
+        let failed = |error| LocalError::io(&location.path, error);
         let found = file.metadata().map_err(failed)?;
-        let mime = mime(&mut file, &place.path).map_err(failed)?;
+        let mime = mime(&mut file, &location.path).map_err(failed)?;
         Ok(OutgoingFile {
             size: found.len(),
             version: version(&found),
@@ -42,7 +42,7 @@ impl LocalFiles {
             mime,
             at: 0,
             hash: Sha256::new(),
-            path: place.path,
+            path: location.path,
         })
     }
 }

@@ -94,10 +94,10 @@ impl LocalFiles {
         request: &ReadRequest,
         cancel: &CancellationToken,
     ) -> Result<ReadResult, LocalError> {
-        let place = self.locate(&request.path)?;
-        let (file, size) = self.open_file(&place)?;
+        let location = self.locate(&request.path)?;
+        let (file, size) = self.open_file(&location)?;
         let read = Reading {
-            path: &place.path,
+            path: &location.path,
             request,
             cancel,
         };
@@ -107,7 +107,7 @@ impl LocalFiles {
         // One byte more, so that a full read does not grow the buffer again.
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
         let all = (&file).take(READ_LIMIT + 1).read_to_end(&mut bytes);
-        all.map_err(|error| LocalError::io(&place.path, error))?;
+        all.map_err(|error| LocalError::io(&location.path, error))?;
         if bytes.len() as u64 > READ_LIMIT {
             // It grew, or the system does not know its size.
             return read.large(file, size.max(bytes.len() as u64));
@@ -238,17 +238,17 @@ impl Reading<'_> {
         let mut some = false;
         loop {
             self.check_cancelled()?;
-            let held = match reader.fill_buf() {
+            let buffered = match reader.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                held => held.map_err(|error| LocalError::io(self.path, error))?,
+                buffered => buffered.map_err(|error| LocalError::io(self.path, error))?,
             };
-            if held.is_empty() {
+            if buffered.is_empty() {
                 return Ok(some);
             }
             some = true;
-            let (used, ended) = match memchr::memchr(b'\n', held) {
+            let (used, ended) = match memchr::memchr(b'\n', buffered) {
                 Some(at) => (at + 1, true),
-                None => (held.len(), false),
+                None => (buffered.len(), false),
             };
             reader.consume(used);
             if ended {

@@ -27,7 +27,7 @@ use serde::Serialize;
 
 use super::atomic::is_temporary;
 use super::beneath::Beneath;
-use super::place::{LocalPath, open_regular};
+use super::location::{LocalPath, open_regular};
 use super::{LocalError, LocalFiles};
 
 /// More threads only wait for the disk and each other.
@@ -111,7 +111,7 @@ pub(super) struct Tree {
     walked: PathBuf,
     /// Length of a walked path's prefix before the part below the base.
     prefix: usize,
-    ground: WalkSource,
+    source: WalkSource,
     rules: Rules,
     /// Entries that could not be read.
     pub(super) skips: Skips,
@@ -132,7 +132,7 @@ impl Tree {
         place: &LocalPath,
         rules: Rules,
     ) -> Result<Self, LocalError> {
-        let (walked, ground) = match (files.root(), &place.kept) {
+        let (walked, source) = match (files.root(), &place.relative) {
             (Some(root), Some(kept)) => {
                 let folder = root.folder().to_owned();
                 let beneath = Beneath::open(root.jail(), kept, rules)
@@ -141,6 +141,7 @@ impl Tree {
             }
             _ => {
                 let real = by_path(place, rules)?;
+                // The real path: a link inside the base must not count as leaving it.
                 let fence = (!rules.follow_links).then(|| real.clone());
                 (real, WalkSource::Paths { fence })
             }
@@ -150,14 +151,14 @@ impl Tree {
             // The root directory has no separator to skip.
             prefix: walked.as_os_str().len() + usize::from(walked.parent().is_some()),
             walked,
-            ground,
+            source,
             rules,
             skips: Skips::default(),
         })
     }
 
     pub(super) fn is_file(&self) -> bool {
-        match &self.ground {
+        match &self.source {
             WalkSource::Paths { .. } => self.walked.is_file(),
             WalkSource::Jail { beneath, .. } => beneath.is_file(),
         }
@@ -170,8 +171,9 @@ impl Tree {
         visitor: impl Fn() -> Visitor<'s> + Sync,
     ) {
         let threads =
+            // At least two, so that one slow directory does not stop the walk.
             std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, MAX_THREADS));
-        match &self.ground {
+        match &self.source {
             WalkSource::Paths { .. } => self.walk_paths(threads, admits, visitor),
             WalkSource::Jail { beneath, .. } => beneath.walk(self, threads, &*admits, &visitor),
         }
@@ -187,6 +189,7 @@ impl Tree {
         let tree = self.clone();
         let walker = WalkBuilder::new(&self.walked)
             .threads(threads)
+            // Hidden files are listed like others; ignore files decide what is left out.
             .hidden(false)
             .ignore(reads)
             .git_ignore(reads)
@@ -200,14 +203,14 @@ impl Tree {
         walker.run(|| {
             let mut visit = visitor();
             Box::new(move |entry| {
-                let goes_on = match &entry {
+                let continue_walk = match &entry {
                     Ok(entry) => visit(WalkEntry::of(entry)),
                     Err(error) => {
                         self.skips.add_walk_error(error);
                         true
                     }
                 };
-                match goes_on {
+                match continue_walk {
                     true => WalkState::Continue,
                     false => WalkState::Quit,
                 }
@@ -240,7 +243,7 @@ impl Tree {
 
     /// Opens a visited file, and returns its size.
     pub(super) fn open_file(&self, path: &Path) -> Result<(File, u64), LocalError> {
-        match &self.ground {
+        match &self.source {
             WalkSource::Paths { .. } => open_regular(path),
             WalkSource::Jail { beneath, folder } => beneath
                 .open_file(self.below(path))
@@ -250,7 +253,7 @@ impl Tree {
 
     /// Modification time of a visited file, as seconds and nanoseconds; `None` if it is gone.
     pub(super) fn modified(&self, path: &Path) -> Option<(i64, u64)> {
-        match &self.ground {
+        match &self.source {
             WalkSource::Paths { .. } => {
                 let stat = rustix::fs::stat(path).ok()?;
                 Some((stat.st_mtime, stat.st_mtime_nsec))
@@ -295,7 +298,7 @@ impl Tree {
         let Ok(target) = link.canonicalize() else {
             return false;
         };
-        if let WalkSource::Paths { fence: Some(fence) } = &self.ground
+        if let WalkSource::Paths { fence: Some(fence) } = &self.source
             && !target.starts_with(fence)
         {
             return false;

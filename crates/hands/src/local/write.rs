@@ -6,7 +6,7 @@ use manyhands_guard::WriteMode;
 use serde::Serialize;
 
 use super::atomic::{self, Demand};
-use super::place::LocalPath;
+use super::location::LocalPath;
 use super::{LocalError, LocalFiles};
 use crate::edit::{EditError, Matches, replace_exact};
 
@@ -93,7 +93,7 @@ impl LocalFiles {
         demand: Demand<'_>,
         mode: impl FnOnce() -> WriteMode,
     ) -> Result<(), LocalError> {
-        let (Some(root), Some(kept)) = (self.root(), &place.kept) else {
+        let (Some(root), Some(kept)) = (self.root(), &place.relative) else {
             return atomic::write(&place.path, bytes, demand);
         };
         let failed = |error| LocalError::jailed(&place.path, root.folder(), error);
@@ -120,7 +120,7 @@ impl LocalFiles {
             size,
             limit: EDIT_LIMIT,
         };
-        let (file, size, version) = match (self.root(), &place.kept) {
+        let (file, size, version) = match (self.root(), &place.relative) {
             (Some(root), Some(kept)) => {
                 let opened = root.jail().open_file(kept);
                 let (file, meta) = opened
@@ -140,6 +140,7 @@ impl LocalFiles {
         file.take(EDIT_LIMIT + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| LocalError::io(&place.path, error))?;
+        // Read one byte further than allowed, which shows that the file has grown.
         if bytes.len() as u64 > EDIT_LIMIT {
             return Err(too_large(bytes.len() as u64));
         }

@@ -132,20 +132,23 @@ fn rewrite(
             expected: None,
             found: None,
         };
-        writer.keep(at, *place).ok_or_else(|| open(at))?;
+        writer.copy_unchanged(at, *place).ok_or_else(|| open(at))?;
         at = *place;
         for line in &hunk.lines {
             writer.line(line, at).ok_or_else(|| open(at))?;
+            // Added lines have no counterpart in the file.
             at += usize::from(line.tag != Tag::New);
         }
     }
-    writer.keep(at, file.len()).ok_or_else(|| HunkError {
-        hunk: patch.hunks.len(),
-        line: at + 1,
-        why: HunkProblem::NewlineMissingInside,
-        expected: None,
-        found: None,
-    })?;
+    writer
+        .copy_unchanged(at, file.len())
+        .ok_or_else(|| HunkError {
+            hunk: patch.hunks.len(),
+            line: at + 1,
+            why: HunkProblem::NewlineMissingInside,
+            expected: None,
+            found: None,
+        })?;
     let mut out = writer.out;
     // The patch does not mention the missing newline, so it stays missing.
     if file.lacks_final_newline() && !patch.has_marker() {
@@ -166,9 +169,9 @@ struct PatchWriter<'f> {
 
 impl PatchWriter<'_> {
     /// Copies lines `from..to` of the file.
-    fn keep(&mut self, from: usize, to: usize) -> Option<()> {
+    fn copy_unchanged(&mut self, from: usize, to: usize) -> Option<()> {
         if from < to {
-            self.begin(from)?;
+            self.start_line(from)?;
             self.out.extend_from_slice(self.file.slice(from..to));
         }
         Some(())
@@ -178,9 +181,9 @@ impl PatchWriter<'_> {
     fn line(&mut self, line: &HunkLine<'_>, at: usize) -> Option<()> {
         match line.tag {
             Tag::Old => return Some(()),
-            Tag::Context => self.keep(at, at + 1)?,
+            Tag::Context => self.copy_unchanged(at, at + 1)?,
             Tag::New => {
-                self.begin(at)?;
+                self.start_line(at)?;
                 self.out.extend_from_slice(self.body(line.line));
                 self.out
                     .extend_from_slice(self.ending(line.line, at).as_bytes());
@@ -191,11 +194,12 @@ impl PatchWriter<'_> {
     }
 
     /// Prepares for a new line: the previous one may be the file's last, without a newline.
-    fn begin(&mut self, at: usize) -> Option<()> {
+    fn start_line(&mut self, at: usize) -> Option<()> {
         if self.ends_open {
             return None;
         }
         if self.out.last().is_some_and(|last| *last != b'\n') {
+            // The neighbours decide in a file with mixed line endings.
             let ending = self.file.ending_near(at).unwrap_or(Ending::Lf);
             self.out.extend_from_slice(ending.as_bytes());
         }

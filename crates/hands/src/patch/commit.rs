@@ -15,7 +15,7 @@ struct AppliedChange {
     /// The current version; `None` if the file is gone.
     now: Option<Version>,
     /// The deepest parent directory that existed before.
-    ground: Option<RelPath>,
+    existing_dir: Option<RelPath>,
 }
 
 /// Makes all changes, or none. New content is written before anything is removed.
@@ -27,7 +27,7 @@ pub(super) fn commit(jail: &Jail, moves: Vec<Move>) -> Result<(), ApplyError> {
     for step in writes.into_iter().chain(removals) {
         let path = step.path.clone();
         if let Err(error) = make(jail, step, &mut done) {
-            let left = take_back(jail, done);
+            let left = roll_back(jail, done);
             return Err(match left.is_empty() {
                 true => failed(&path, error),
                 false => ApplyError::NotPutBack { path, error, left },
@@ -39,7 +39,7 @@ pub(super) fn commit(jail: &Jail, moves: Vec<Move>) -> Result<(), ApplyError> {
 
 fn make(jail: &Jail, step: Move, done: &mut Vec<AppliedChange>) -> Result<(), JailError> {
     match step.after {
-        Some(wanted) => write(jail, step.path, step.before, &wanted, done),
+        Some(expected) => write(jail, step.path, step.before, &expected, done),
         None => match step.before {
             Some(before) => remove(jail, step.path, before, done),
             None => Ok(()),
@@ -51,7 +51,7 @@ fn write(
     jail: &Jail,
     path: RelPath,
     before: Option<Original>,
-    wanted: &NewContents,
+    expected: &NewContents,
     done: &mut Vec<AppliedChange>,
 ) -> Result<(), JailError> {
     let mode = match &before {
@@ -59,28 +59,29 @@ fn write(
         Some(before) => WriteMode::IfVersion(before.version.clone()),
         None => WriteMode::CreateNew,
     };
-    let ground = match &before {
+    let existing_dir = match &before {
         Some(_) => None,
-        None => Some(ground(jail, &path)?),
+        None => Some(deepest_existing_dir(jail, &path)?),
     };
     let there = before.as_ref().map(|before| before.mode);
-    let written = match jail.write(&path, &wanted.bytes, mode) {
+    let written = match jail.write(&path, &expected.bytes, mode) {
         Ok(meta) => meta,
         Err(error) => {
-            if let Some(ground) = &ground {
-                tidy(jail, &path, ground);
+            if let Some(existing_dir) = &existing_dir {
+                tidy(jail, &path, existing_dir);
             }
             return Err(error);
         }
     };
     let now = Some(written.version);
+    // Recorded before the mode is set: if that fails, the file must be undone as well.
     done.push(AppliedChange {
         path: path.clone(),
         before,
         now,
-        ground,
+        existing_dir,
     });
-    set_mode(jail, &path, there, wanted)
+    set_mode(jail, &path, there, expected)
 }
 
 fn remove(
@@ -98,7 +99,7 @@ fn remove(
         path,
         before: Some(before),
         now: None,
-        ground: None,
+        existing_dir: None,
     });
     Ok(())
 }
@@ -108,17 +109,18 @@ fn set_mode(
     jail: &Jail,
     path: &RelPath,
     there: Option<u32>,
-    wanted: &NewContents,
+    expected: &NewContents,
 ) -> Result<(), JailError> {
     const READ_BITS: u32 = 0o444;
     const EXECUTE_BITS: u32 = 0o111;
-    if wanted.mode == there && wanted.executable.is_none() {
+    if expected.mode == there && expected.executable.is_none() {
         return Ok(());
     }
     let (file, _) = jail.open_file(path)?;
     let found = file.metadata()?.permissions().mode() & 0o777;
-    let mode = wanted.mode.unwrap_or(found);
-    let mode = match wanted.executable {
+    let mode = expected.mode.unwrap_or(found);
+    let mode = match expected.executable {
+        // Executable by everyone who may read it, as git does.
         Some(true) => mode | ((mode & READ_BITS) >> 2),
         Some(false) => mode & !EXECUTE_BITS,
         None => mode,
@@ -130,8 +132,9 @@ fn set_mode(
 }
 
 /// Undoes changes in reverse order, and returns the files that could not be restored.
-fn take_back(jail: &Jail, done: Vec<AppliedChange>) -> Vec<RelPath> {
+fn roll_back(jail: &Jail, done: Vec<AppliedChange>) -> Vec<RelPath> {
     let mut left = Vec::new();
+    // Backwards: a later change may lie in a folder that an earlier one created.
     for step in done.into_iter().rev() {
         if undo(jail, &step).is_err() {
             left.push(step.path);
@@ -148,8 +151,8 @@ fn undo(jail: &Jail, step: &AppliedChange) -> Result<(), JailError> {
             return Err(JailError::Changed);
         }
         jail.remove_file(&step.path)?;
-        if let Some(ground) = &step.ground {
-            tidy(jail, &step.path, ground);
+        if let Some(existing_dir) = &step.existing_dir {
+            tidy(jail, &step.path, existing_dir);
         }
         return Ok(());
     };
@@ -163,7 +166,7 @@ fn undo(jail: &Jail, step: &AppliedChange) -> Result<(), JailError> {
 }
 
 /// The deepest existing directory above `path`.
-fn ground(jail: &Jail, path: &RelPath) -> Result<RelPath, JailError> {
+fn deepest_existing_dir(jail: &Jail, path: &RelPath) -> Result<RelPath, JailError> {
     let mut above = path.parent().unwrap_or_default();
     while !above.is_root() && jail.metadata(&above)?.is_none() {
         above = above.parent().unwrap_or_default();
@@ -173,9 +176,9 @@ fn ground(jail: &Jail, path: &RelPath) -> Result<RelPath, JailError> {
 
 /// Removes the directories created for `path`, and no others. A leftover is an empty directory and
 /// harmless.
-fn tidy(jail: &Jail, path: &RelPath, ground: &RelPath) {
-    if path.parent().as_ref() != Some(ground) {
+fn tidy(jail: &Jail, path: &RelPath, existing_dir: &RelPath) {
+    if path.parent().as_ref() != Some(existing_dir) {
         let _ = jail.remove_empty_parents(path);
-        let _ = jail.create_dirs(ground);
+        let _ = jail.create_dirs(existing_dir);
     }
 }

@@ -127,11 +127,11 @@ fn counted<'a>(
         }
         at += 1;
     }
-    (!goes_on(lines, at)).then_some((body, at))
+    (!continues(lines, at)).then_some((body, at))
 }
 
 /// Whether lines that can only belong to this hunk follow its counted end.
-fn goes_on(lines: &[&str], at: usize) -> bool {
+fn continues(lines: &[&str], at: usize) -> bool {
     let Some(next) = (at..lines.len()).find(|next| !is_blank(lines[*next])) else {
         return false;
     };

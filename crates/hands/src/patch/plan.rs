@@ -110,12 +110,12 @@ impl<'j> PatchPlan<'j> {
             }
             FileAction::Created | FileAction::Modified | FileAction::Copied => {}
         }
-        let wanted = NewContents {
+        let expected = NewContents {
             bytes: content,
             mode: source.mode,
             executable: part.executable.or(source.executable),
         };
-        self.after.insert(step.to.clone(), Some(wanted));
+        self.after.insert(step.to.clone(), Some(expected));
         Ok(hunks)
     }
 
@@ -133,7 +133,7 @@ impl<'j> PatchPlan<'j> {
     /// The file after the earlier parts.
     fn now(&mut self, path: &RelPath) -> Result<NewContents, ApplyError> {
         match self.after.get(path) {
-            Some(Some(wanted)) => Ok(wanted.clone()),
+            Some(Some(expected)) => Ok(expected.clone()),
             Some(None) => Err(ApplyError::Missing { path: path.clone() }),
             None => self.original(path),
         }
@@ -141,7 +141,7 @@ impl<'j> PatchPlan<'j> {
 
     /// The file before the patch.
     fn original(&mut self, path: &RelPath) -> Result<NewContents, ApplyError> {
-        self.look(path)?;
+        self.inspect(path)?;
         match self.before.get(path) {
             Some(Some(original)) => Ok(NewContents {
                 bytes: original.bytes.clone(),
@@ -157,7 +157,7 @@ impl<'j> PatchPlan<'j> {
         let taken = match self.after.get(path) {
             Some(after) => after.is_some(),
             None if self.freed.contains(path) => {
-                self.look(path)?;
+                self.inspect(path)?;
                 false
             }
             None => {
@@ -172,7 +172,7 @@ impl<'j> PatchPlan<'j> {
     }
 
     /// Reads the file at `path`, once.
-    fn look(&mut self, path: &RelPath) -> Result<(), ApplyError> {
+    fn inspect(&mut self, path: &RelPath) -> Result<(), ApplyError> {
         if !self.before.contains_key(path) {
             let found = self.read(path)?;
             self.before.insert(path.clone(), found);

@@ -104,23 +104,23 @@ impl<'f> Search<'f> {
         let old = hunk.old();
         // Line numbers refer to the original file: earlier hunks that moved suggest that this one
         // did too.
-        let wanted = hunk.index().saturating_add_signed(scope.drift);
+        let expected = hunk.index().saturating_add_signed(scope.drift);
         if old.is_empty() {
-            return self.insertion(wanted, scope.floor);
+            return self.insertion(expected, scope.floor);
         }
         // Line number 0 means unknown; then the match must be unique.
         let seek = match hunk.start {
             0 => Seek::Only,
             _ => Seek::Nearest,
         };
-        let place = match self.nearest(&old, wanted, scope.floor, seek)? {
+        let place = match self.nearest(&old, expected, scope.floor, seek)? {
             Fit::One(at) => at,
             Fit::Two(at, other) if !self.numbered || seek == Seek::Only => {
                 let other = other + 1;
                 return Err(Miss::plain(HunkProblem::Ambiguous { other }, at));
             }
             Fit::Two(at, _) => at,
-            Fit::None => return Err(self.explain(hunk, &old, wanted, scope.floor)?),
+            Fit::None => return Err(self.explain(hunk, &old, expected, scope.floor)?),
         };
         match self.done_before(hunk, place)? {
             Some(at) => Err(Miss::plain(HunkProblem::AlreadyApplied, at)),
@@ -128,21 +128,21 @@ impl<'f> Search<'f> {
         }
     }
 
-    fn insertion<'a>(&self, wanted: usize, floor: usize) -> Result<usize, Miss<'a>> {
-        if wanted > self.file.len() {
-            Err(Miss::plain(HunkProblem::PastEnd, wanted))
-        } else if wanted < floor {
-            Err(Miss::plain(HunkProblem::OutOfOrder, wanted))
+    fn insertion<'a>(&self, expected: usize, floor: usize) -> Result<usize, Miss<'a>> {
+        if expected > self.file.len() {
+            Err(Miss::plain(HunkProblem::PastEnd, expected))
+        } else if expected < floor {
+            Err(Miss::plain(HunkProblem::OutOfOrder, expected))
         } else {
-            Ok(wanted)
+            Ok(expected)
         }
     }
 
-    /// The match nearest to `wanted`, and another that counts.
+    /// The match nearest to `expected`, and another that counts.
     fn nearest<'a>(
         &mut self,
         lines: &[TextLine<'_>],
-        wanted: usize,
+        expected: usize,
         floor: usize,
         seek: Seek,
     ) -> Result<Fit, Miss<'a>> {
@@ -151,7 +151,7 @@ impl<'f> Search<'f> {
             return Ok(Fit::None);
         };
         // A number past the end means the last lines.
-        let from = wanted.clamp(floor, last);
+        let from = expected.clamp(floor, last);
         let mut first = None;
         for distance in 0..=MAX_OFFSET {
             let after = Some(from + distance).filter(|at| *at <= last);
@@ -224,22 +224,22 @@ impl<'f> Search<'f> {
         &mut self,
         hunk: &Hunk<'a>,
         old: &[TextLine<'a>],
-        wanted: usize,
+        expected: usize,
         floor: usize,
     ) -> Result<Miss<'a>, Miss<'a>> {
         // Checked first, since it is the most useful answer: a repeated patch is common.
-        if let Some(at) = self.result_at(hunk, wanted, floor)? {
+        if let Some(at) = self.result_at(hunk, expected, floor)? {
             return Ok(Miss::plain(HunkProblem::AlreadyApplied, at));
         }
-        if let Fit::One(at) | Fit::Two(at, _) = self.nearest(old, wanted, 0, Seek::Nearest)?
+        if let Fit::One(at) | Fit::Two(at, _) = self.nearest(old, expected, 0, Seek::Nearest)?
             && at < floor
         {
             return Ok(Miss::plain(HunkProblem::OutOfOrder, at));
         }
-        let (begin, matched) = self.closest(old, wanted, floor)?;
+        let (start_line, matched) = self.closest(old, expected, floor)?;
         Ok(Miss {
             why: HunkProblem::NotFound,
-            at: begin + matched,
+            at: start_line + matched,
             expected: old.get(matched).copied(),
         })
     }
@@ -248,14 +248,14 @@ impl<'f> Search<'f> {
     fn result_at<'a>(
         &mut self,
         hunk: &Hunk<'_>,
-        wanted: usize,
+        expected: usize,
         floor: usize,
     ) -> Result<Option<usize>, Miss<'a>> {
         let new = hunk.new_side();
         match new.len() {
             0 => Ok(None),
-            1 => Ok((wanted < self.file.len() && self.fits(&new, wanted)?).then_some(wanted)),
-            _ => Ok(match self.nearest(&new, wanted, floor, Seek::Nearest)? {
+            1 => Ok((expected < self.file.len() && self.fits(&new, expected)?).then_some(expected)),
+            _ => Ok(match self.nearest(&new, expected, floor, Seek::Nearest)? {
                 Fit::One(at) | Fit::Two(at, _) => Some(at),
                 Fit::None => None,
             }),
@@ -266,10 +266,10 @@ impl<'f> Search<'f> {
     fn closest<'a>(
         &mut self,
         old: &[TextLine<'_>],
-        wanted: usize,
+        expected: usize,
         floor: usize,
     ) -> Result<(usize, usize), Miss<'a>> {
-        let from = wanted.clamp(floor, self.file.len().max(floor));
+        let from = expected.clamp(floor, self.file.len().max(floor));
         let mut best = (from, 0);
         for distance in 0..=MAX_OFFSET {
             let before = from.checked_sub(distance).filter(|at| *at >= floor);

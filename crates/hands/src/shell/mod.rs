@@ -26,7 +26,7 @@ pub use spool::StreamOutput;
 pub use started::{Started, Terms, start};
 
 /// How long pipes may stay open after the program is gone.
-const LAST_WORDS: Duration = Duration::from_millis(250);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// A program to run, and its bounds.
 #[derive(Debug, Clone)]
@@ -114,6 +114,7 @@ fn signal_number(name: &str) -> i32 {
         ("SIGSYS", 31),
     ];
     let known = NAMES.iter().find(|(known, _)| *known == name);
+    // Realtime signals have no name here; 128 still tells a signal from an exit code.
     known.map_or(0, |(_, number)| *number)
 }
 
@@ -138,8 +139,8 @@ pub async fn run(
     };
     let mut started = start(&job, terms, supervisor, scratch, cancel)?;
     let running = &mut started.running;
-    let mut stdout = Spool::new(job.max_stdout, job.max_kept, scratch).telling(&job.progress);
-    let mut stderr = Spool::new(job.max_stderr, job.max_kept, scratch).telling(&job.progress);
+    let mut stdout = Spool::new(job.max_stdout, job.max_kept, scratch).reporting(&job.progress);
+    let mut stderr = Spool::new(job.max_stderr, job.max_kept, scratch).reporting(&job.progress);
     let (out, err) = (running.stdout.take(), running.stderr.take());
     let (exit, timed_out) = {
         // Both pipes at once: a program that fills one while we read the other would block forever.
@@ -152,9 +153,10 @@ pub async fn run(
         match ended {
             Some(ended) => {
                 // The program is gone; only what it left in the pipes is still wanted.
-                let _ = timeout(LAST_WORDS, drained).await;
+                let _ = timeout(DRAIN_TIMEOUT, drained).await;
                 ended?
             }
+            // Both pipes are closed: the program closed them itself and still runs.
             None => running.wait().await?,
         }
     };

@@ -18,7 +18,7 @@ pub struct StreamOutput {
     /// Whether `text` is incomplete.
     pub truncated: bool,
     /// The stored output, if `text` is incomplete.
-    pub kept: Option<File>,
+    pub retained: Option<File>,
 }
 
 /// Collects one stream within bounds.
@@ -32,7 +32,7 @@ pub(super) struct Spool {
     max_kept: u64,
     folder: PathBuf,
     /// Receives output, with an incomplete character held back.
-    told: Option<(Progress, Decoder)>,
+    reporter: Option<(Progress, Decoder)>,
 }
 
 impl Spool {
@@ -46,16 +46,16 @@ impl Spool {
             file: None,
             max_kept,
             folder: folder.to_owned(),
-            told: None,
+            reporter: None,
         }
     }
 
     /// Reports output to `progress`.
-    pub(super) fn telling(mut self, progress: &Progress) -> Self {
+    pub(super) fn reporting(mut self, progress: &Progress) -> Self {
         // A chunk may end inside a character, which must not be shown as garbage.
         let decoder = UTF_8.new_decoder_without_bom_handling();
         let watched = progress.has_output_listener();
-        self.told = watched.then(|| (progress.clone(), decoder));
+        self.reporter = watched.then(|| (progress.clone(), decoder));
         self
     }
 
@@ -70,8 +70,8 @@ impl Spool {
         }
     }
 
-    fn tell(&mut self, bytes: &[u8]) {
-        let Some((progress, decoder)) = &mut self.told else {
+    fn report(&mut self, bytes: &[u8]) {
+        let Some((progress, decoder)) = &mut self.reporter else {
             return;
         };
         let room = decoder.max_utf8_buffer_length(bytes.len());
@@ -81,11 +81,11 @@ impl Spool {
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        self.tell(bytes);
+        self.report(bytes);
         let before = self.total;
         self.total += bytes.len() as u64;
         if self.overflown {
-            self.keep(bytes, before);
+            self.retain(bytes, before);
             self.tail.extend_from_slice(bytes);
         } else {
             self.head.extend_from_slice(bytes);
@@ -96,7 +96,7 @@ impl Spool {
             // Created only when needed: most outputs fit in memory.
             self.file = tempfile::tempfile_in(&self.folder).ok();
             let head = std::mem::take(&mut self.head);
-            self.keep(&head, 0);
+            self.retain(&head, 0);
             self.head = head;
             // Half of the limit for the beginning, half for the end, where errors are.
             self.tail = self.head.split_off(self.limit / 2);
@@ -107,7 +107,7 @@ impl Spool {
         }
     }
 
-    fn keep(&mut self, bytes: &[u8], at: u64) {
+    fn retain(&mut self, bytes: &[u8], at: u64) {
         let room = usize::try_from(self.max_kept.saturating_sub(at)).unwrap_or(usize::MAX);
         let Some(file) = &mut self.file else {
             return;
@@ -119,8 +119,8 @@ impl Spool {
     }
 
     fn shorten_tail(&mut self) {
-        let want = self.limit - self.limit / 2;
-        let cut = self.tail.len().saturating_sub(want);
+        let half = self.limit - self.limit / 2;
+        let cut = self.tail.len().saturating_sub(half);
         self.tail.drain(..cut);
     }
 
@@ -135,7 +135,7 @@ impl Spool {
             text.push_str(&format!("\n[... {left_out} bytes left out ...]\n"));
             text.push_str(&lossy_start(&self.tail));
         }
-        let kept = self.file.filter(|_| truncated).and_then(|mut file| {
+        let retained = self.file.filter(|_| truncated).and_then(|mut file| {
             file.rewind().ok()?;
             let whole = file.metadata().ok()?.len() > 0;
             whole.then_some(file)
@@ -144,7 +144,7 @@ impl Spool {
             text,
             total: self.total,
             truncated,
-            kept,
+            retained,
         }
     }
 }
@@ -192,7 +192,7 @@ mod tests {
             (output.text.as_str(), output.total, output.truncated),
             ("hello you!", 10, false)
         );
-        assert!(output.kept.is_none());
+        assert!(output.retained.is_none());
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
                 "{size}"
             );
             let mut whole = Vec::new();
-            output.kept.unwrap().read_to_end(&mut whole).unwrap();
+            output.retained.unwrap().read_to_end(&mut whole).unwrap();
             assert_eq!(whole, all, "{size}");
         }
     }
@@ -221,22 +221,22 @@ mod tests {
     fn no_more_is_kept_than_allowed() {
         let output = spooled(4, 10, &[&[b'x'; 100]]);
         let mut whole = Vec::new();
-        output.kept.unwrap().read_to_end(&mut whole).unwrap();
+        output.retained.unwrap().read_to_end(&mut whole).unwrap();
         assert_eq!((whole.len(), output.total), (10, 100));
     }
 
     #[test]
-    fn whoever_watches_is_told_whole_characters() {
-        let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-        let taken = told.clone();
-        let progress = Progress::default()
-            .with_output(move |text| taken.lock().unwrap().push(text.to_owned()));
+    fn progress_never_splits_a_character() {
+        let reporter = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let taken = reporter.clone();
+        let progress =
+            Progress::default().with_output(move |text| taken.lock().unwrap().push(text.to_owned()));
         let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(4, 100, folder.path()).telling(&progress);
+        let mut spool = Spool::new(4, 100, folder.path()).reporting(&progress);
         for chunk in "a€b\u{1b}".as_bytes().chunks(2) {
             spool.take(chunk);
         }
-        assert_eq!(*told.lock().unwrap(), ["a", "€", "b\u{1b}"]);
+        assert_eq!(*reporter.lock().unwrap(), ["a", "€", "b\u{1b}"]);
         assert_eq!(spool.finish().total, 6);
     }
 

@@ -135,7 +135,7 @@ async fn its_temporary_folder_is_its_own_and_goes_with_it() {
     let ran = fixture.bash("echo x > $TMPDIR/t && cat $TMPDIR/t && echo $TMPDIR; echo y > /tmp/manyhands-shared-tmp").await;
     let folder = ran.stdout.text.lines().nth(1).unwrap();
     assert!(ran.stdout.text.starts_with("x\n"));
-    gone(folder).await;
+    eventually_empty(folder).await;
     assert!(!std::path::Path::new("/tmp/manyhands-shared-tmp").exists());
 }
 
@@ -186,7 +186,10 @@ async fn endless_output_is_bounded_in_memory_and_kept_up_to_the_limit() {
         (0, 5_000_000, true)
     );
     assert!(ran.stdout.text.len() < 1_100);
-    assert_eq!(ran.stdout.kept.unwrap().metadata().unwrap().len(), 1 << 20);
+    assert_eq!(
+        ran.stdout.retained.unwrap().metadata().unwrap().len(),
+        1 << 20
+    );
 }
 
 #[tokio::test]
@@ -195,9 +198,9 @@ async fn cancelling_ends_it() {
     let cancel = CancellationToken::new();
     let scratch = fixture.dir.path().join("scratch");
     let job = fixture.job("echo begun > begun; sleep 1000");
-    let begun = fixture.root.folder().join("begun");
+    let started = fixture.root.folder().join("begun");
     let watch = async {
-        while !begun.exists() {
+        while !started.exists() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         cancel.cancel();
@@ -220,7 +223,7 @@ async fn no_socket_opens_unless_the_network_is_granted() {
 }
 
 /// Waits until a folder is gone; it is removed behind the call's back.
-async fn gone(folder: &str) {
+async fn eventually_empty(folder: &str) {
     let going = async {
         while std::path::Path::new(folder).exists() {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -237,5 +240,5 @@ async fn a_deep_and_closed_temporary_folder_is_removed_too() {
     let deep = r#"perl -e 'chdir $ENV{TMPDIR}; for (1 .. 3000) { mkdir "d" and chdir "d" or die } mkdir "closed", 0' && echo $TMPDIR"#;
     let ran = fixture.bash(deep).await;
     assert_eq!(ran.code(), 0, "{}", ran.stderr.text);
-    gone(ran.stdout.text.trim()).await;
+    eventually_empty(ran.stdout.text.trim()).await;
 }

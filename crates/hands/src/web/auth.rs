@@ -43,7 +43,7 @@ pub struct AuthProfileSettings {
 pub struct AuthProfile {
     id: String,
     /// Scheme, host and port.
-    place: Url,
+    allowed_url: Url,
     prefix: Vec<String>,
     methods: Vec<Method>,
     header: HeaderName,
@@ -101,21 +101,21 @@ impl AuthProfile {
                 "must be a host name alone, such as api.example.com",
             ));
         }
-        let place = format!("{}://{host}/", settings.scheme);
-        let mut place =
-            Url::parse(&place).map_err(|error| wrong("host", &format!("is not one: {error}")))?;
-        if place.port().is_some() {
+        let allowed_url = format!("{}://{host}/", settings.scheme);
+        let mut allowed_url = Url::parse(&allowed_url)
+            .map_err(|error| wrong("host", &format!("is not one: {error}")))?;
+        if allowed_url.port().is_some() {
             return Err(wrong("host", "holds a port; give it as port"));
         }
         // A port equal to the scheme's default equals none, and `Url` normalises it.
-        if place.set_port(settings.port).is_err() {
+        if allowed_url.set_port(settings.port).is_err() {
             return Err(wrong("port", "cannot be used with this host"));
         }
         let path = settings.path_prefix;
         if !path.starts_with('/') || path.contains(['?', '#']) {
             return Err(wrong("path_prefix", "must be a path that starts with /"));
         }
-        let mut whole = place.clone();
+        let mut whole = allowed_url.clone();
         // Set through `Url`, so that the prefix is normalised exactly like request paths.
         whole.set_path(&path);
         let prefix = segments(&whole)
@@ -130,7 +130,7 @@ impl AuthProfile {
         let header = HeaderName::from_bytes(settings.header.as_bytes())
             .map_err(|_| wrong("header", "is not the name of a header"))?;
         let profile = Self {
-            place,
+            allowed_url,
             prefix: trimmed(prefix),
             methods: settings.methods,
             header,
@@ -175,11 +175,11 @@ impl AuthProfile {
                 mismatches.push(format!("the {what} is {is}, not {must}"));
             }
         };
-        compare("scheme", &url.scheme(), &self.place.scheme());
+        compare("scheme", &url.scheme(), &self.allowed_url.scheme());
         let host = |url: &Url| url.host_str().unwrap_or_default().to_owned();
-        compare("host", &host(url), &host(&self.place));
+        compare("host", &host(url), &host(&self.allowed_url));
         let port = |url: &Url| url.port_or_known_default().unwrap_or_default();
-        compare("port", &port(url), &port(&self.place));
+        compare("port", &port(url), &port(&self.allowed_url));
         let path = segments(url).ok_or_else(|| AuthError::Ambiguous {
             id: self.id.clone(),
         })?;

@@ -44,8 +44,9 @@ fn detect(bytes: &[u8], content_type: Option<&str>, url: &Url) -> &'static Encod
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return encoding;
     }
-    let said = content_type.and_then(|value| label_after_charset(value.as_bytes()));
-    said.or_else(|| meta(&bytes[..bytes.len().min(PRESCAN)]))
+    let declared = content_type.and_then(|value| label_after_charset(value.as_bytes()));
+    declared
+        .or_else(|| meta(&bytes[..bytes.len().min(PRESCAN)]))
         .unwrap_or_else(|| guess(bytes, url))
 }
 
@@ -63,14 +64,14 @@ fn meta(head: &[u8]) -> Option<&'static Encoding> {
             .iter()
             .position(|byte| *byte == b'>')
             .unwrap_or(rest.len())];
-        let said = if tag.starts_with(b"<meta") {
+        let declared = if tag.starts_with(b"<meta") {
             label_after_charset(tag)
         } else if tag.starts_with(b"<?xml") {
             label_after(tag, b"encoding")
         } else {
             None
         };
-        if let Some(encoding) = said {
+        if let Some(encoding) = declared {
             // The declaration was readable as ASCII, so a wide encoding cannot be true.
             let wide = !encoding.is_ascii_compatible();
             return Some(if wide { UTF_8 } else { encoding });
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_names_is_guessed() {
+    fn an_undeclared_charset_is_detected() {
         check("naïve".as_bytes(), None, "naïve");
         check("日本語のテキスト".as_bytes(), None, "日本語のテキスト");
         let (sjis, _, _) = encoding_rs::SHIFT_JIS.encode("これは日本語の文章です。漢字とかな。");

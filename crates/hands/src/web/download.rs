@@ -39,19 +39,19 @@ enum WriteStep {
     Done,
 }
 
-/// Saves the response to `asked` at `path` in `jail`, creating missing directories. An existing file is
-/// kept unless the complete response arrived with a success status and within `asked.max_bytes`.
+/// Saves the response to `request` at `path` in `jail`, creating missing directories. An existing file is
+/// kept unless the complete response arrived with a success status and within `request.max_bytes`.
 pub async fn download(
     egress: &Egress,
-    asked: FetchRequest,
+    request: FetchRequest,
     profile: Option<&AuthProfile>,
     jail: &Jail,
     path: &RelPath,
 ) -> Result<Downloaded, FetchError> {
     // Before the request: a POST must not take effect if its response has nowhere to go.
     check_target(jail.clone(), path.clone()).await?;
-    let limit = asked.max_bytes;
-    let answer = send(egress, asked, profile).await?;
+    let limit = request.max_bytes;
+    let answer = send(egress, request, profile).await?;
     let status = answer.status.as_u16();
     let mut body = answer.body;
     if !answer.status.is_success() {

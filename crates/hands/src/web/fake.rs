@@ -40,7 +40,7 @@ pub(super) fn form(text: &str) -> BTreeMap<String, String> {
 /// A server that answers what its handler says and remembers what it heard.
 pub(super) struct FakeServer {
     address: SocketAddr,
-    heard: Arc<Mutex<Vec<ReceivedRequest>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl FakeServer {
@@ -49,13 +49,13 @@ impl FakeServer {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let (handler, remember) = (Arc::new(handler), Arc::clone(&heard));
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (handler, remember) = (Arc::new(handler), Arc::clone(&received));
         tokio::spawn(async move {
             while let Ok((mut socket, _)) = listener.accept().await {
                 let (handler, remember) = (Arc::clone(&handler), Arc::clone(&remember));
                 tokio::spawn(async move {
-                    if let Some(request) = hear(&mut socket).await {
+                    if let Some(request) = read_request(&mut socket).await {
                         remember.lock().unwrap().push(request.clone());
                         let _ = socket.write_all(&handler(&request)).await;
                         let _ = socket.shutdown().await;
@@ -65,7 +65,7 @@ impl FakeServer {
                 });
             }
         });
-        Self { address, heard }
+        Self { address, received }
     }
 
     pub(super) async fn answering(answer: impl Into<Vec<u8>>) -> Self {
@@ -81,12 +81,12 @@ impl FakeServer {
         self.address.port()
     }
 
-    pub(super) fn heard(&self) -> Vec<ReceivedRequest> {
-        self.heard.lock().unwrap().clone()
+    pub(super) fn received(&self) -> Vec<ReceivedRequest> {
+        self.received.lock().unwrap().clone()
     }
 }
 
-async fn hear(socket: &mut TcpStream) -> Option<ReceivedRequest> {
+async fn read_request(socket: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {

@@ -94,15 +94,16 @@ pub struct FetchResult {
     pub headers: BTreeMap<String, String>,
 }
 
-/// Sends `asked` through `egress`, with the secret of `profile` if given.
+/// Sends `request` through `egress`, with the secret of `profile` if given.
 pub async fn fetch(
     egress: &Egress,
-    asked: FetchRequest,
+    request: FetchRequest,
     profile: Option<&AuthProfile>,
 ) -> Result<FetchResult, FetchError> {
-    let (max_bytes, max_content, decode) = (asked.max_bytes, asked.max_content, asked.decode);
-    let max_stored = asked.max_stored.max(max_bytes);
-    let answer = send(egress, asked, profile).await?;
+    let (max_bytes, max_content, decode) = (request.max_bytes, request.max_content, request.decode);
+    // What is returned is always a part of what is stored.
+    let max_stored = request.max_stored.max(max_bytes);
+    let answer = send(egress, request, profile).await?;
     let Response {
         status,
         headers,
@@ -121,7 +122,7 @@ pub async fn fetch(
         whole: None,
         title: None,
         links: Vec::new(),
-        headers: headers::shown(&headers),
+        headers: headers::visible(&headers),
         content_type,
     };
     let known = kind_by_type(result.content_type.as_deref());
@@ -137,16 +138,16 @@ pub async fn fetch(
     if taken.end == Completeness::Whole && !nothing_to_read {
         result.full_size = Some(taken.bytes.len() as u64);
     }
-    result.kind = known.unwrap_or_else(|| kind_by_look(&taken.bytes));
-    let shown = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    result.truncated = taken.end == Completeness::Cut || taken.bytes.len() > shown;
+    result.kind = known.unwrap_or_else(|| sniff_kind(&taken.bytes));
+    let visible = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    result.truncated = taken.end == Completeness::Cut || taken.bytes.len() > visible;
     if result.kind == ContentKind::Binary {
         describe(&mut result, taken.bytes.len());
         return Ok(result);
     }
     // Parsing a hostile page takes long; it must not block the async threads.
     let written = tokio::task::spawn_blocking(move || {
-        write(&mut result, &taken, &url, (shown, max_content), decode);
+        write(&mut result, &taken, &url, (visible, max_content), decode);
         result
     });
     written
@@ -154,14 +155,15 @@ pub async fn fetch(
         .map_err(|error| FetchError::Lost(error.to_string()))
 }
 
-/// Sends `asked` and returns once the response headers have arrived.
+/// Sends `request` and returns once the response headers have arrived.
 pub(super) async fn send(
     egress: &Egress,
-    asked: FetchRequest,
+    request: FetchRequest,
     profile: Option<&AuthProfile>,
 ) -> Result<Response, FetchError> {
-    let prepared = prepare(asked, profile)?;
+    let prepared = prepare(request, profile)?;
     match (egress.fetch(prepared.request).await, prepared.stay) {
+        // The plain error would name a limit, but here redirects were forbidden on purpose.
         (Err(EgressError::Redirects { .. }), Some(stay)) => Err(FetchError::Redirected {
             why: match stay {
                 Stay::Sends => "what it sends was meant for this address only",
@@ -224,7 +226,7 @@ fn write(
     result: &mut FetchResult,
     taken: &BodyPrefix,
     url: &Url,
-    (most_read, most_shown): (usize, usize),
+    (most_read, max_inline): (usize, usize),
     decode: Decode,
 ) {
     let content_type = result.content_type.clone();
@@ -237,13 +239,13 @@ fn write(
     let text = decoded(read, end);
     let readable = result.kind == ContentKind::Page && decode == Decode::Readable;
     if readable {
-        let page = page::read_page(&text, url, most_shown);
+        let page = page::read_page(&text, url, max_inline);
         result.truncated |= page.truncated;
         (result.content, result.title, result.links) = (page.text, page.title, page.links);
     } else {
-        result.truncated |= text.len() > most_shown;
+        result.truncated |= text.len() > max_inline;
         result.content = text;
-        let cut = result.content.floor_char_boundary(most_shown);
+        let cut = result.content.floor_char_boundary(max_inline);
         result.content.truncate(cut);
     }
     // What the caller did not want to be read cannot be stored.
@@ -312,13 +314,15 @@ fn kind_by_type(content_type: Option<&str>) -> Option<ContentKind> {
 }
 
 /// The kind guessed from the first bytes.
-fn kind_by_look(bytes: &[u8]) -> ContentKind {
+fn sniff_kind(bytes: &[u8]) -> ContentKind {
     let head = &bytes[..bytes.len().min(1024)];
+    // UTF-16 text has a zero in every other byte and would look binary.
     let wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     let binary = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
     if !wide && head.iter().any(binary) {
         return ContentKind::Binary;
     }
+    // Some servers send pages without a type, and with blank lines before the doctype.
     let start = head.trim_ascii_start().to_ascii_lowercase();
     if start.starts_with(b"<!doctype html") || start.starts_with(b"<html") {
         ContentKind::Page

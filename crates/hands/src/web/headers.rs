@@ -15,7 +15,7 @@ const ALLOWED: [&str; 6] = [
 ];
 
 /// Response headers that help with the next request. Never cookies.
-const SHOWN: [&str; 16] = [
+const REPORTED_HEADERS: [&str; 16] = [
     "accept-ranges",
     "age",
     "allow",
@@ -33,7 +33,7 @@ const SHOWN: [&str; 16] = [
     "retry-after",
     "x-ratelimit-remaining",
 ];
-const MAX_SHOWN: usize = 1024;
+const MAX_HEADER_VALUE: usize = 1024;
 
 /// All refused headers with reasons. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,11 +77,11 @@ pub enum Why {
     Value,
 }
 
-/// Validates `given`.
-pub(super) fn checked(given: &BTreeMap<String, String>) -> Result<HeaderMap, HeaderError> {
+/// Validates `headers_in`.
+pub(super) fn checked(headers_in: &BTreeMap<String, String>) -> Result<HeaderMap, HeaderError> {
     let mut headers = HeaderMap::new();
     let mut refused = Vec::new();
-    for (name, value) in given {
+    for (name, value) in headers_in {
         if let Err(why) = admit(&mut headers, name, value) {
             // The name is shown to the model and in logs.
             let name = name.chars().filter(|c| !c.is_control()).collect();
@@ -133,23 +133,23 @@ fn judge(lower: &str) -> Result<(), Why> {
 }
 
 /// The headers worth showing, each cut to a bounded length.
-pub(super) fn shown(headers: &HeaderMap) -> BTreeMap<String, String> {
-    let mut shown = BTreeMap::new();
-    for name in SHOWN {
+pub(super) fn visible(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let mut visible = BTreeMap::new();
+    for name in REPORTED_HEADERS {
         if let Some(value) = headers.get(name) {
             let text = String::from_utf8_lossy(value.as_bytes());
-            let cut = &text[..text.floor_char_boundary(MAX_SHOWN)];
-            shown.insert(name.to_owned(), cut.to_owned());
+            let cut = &text[..text.floor_char_boundary(MAX_HEADER_VALUE)];
+            visible.insert(name.to_owned(), cut.to_owned());
         }
     }
-    shown
+    visible
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn given(headers: &[(&str, &str)]) -> BTreeMap<String, String> {
+    fn headers_in(headers: &[(&str, &str)]) -> BTreeMap<String, String> {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         headers.iter().map(owned).collect()
     }
@@ -158,7 +158,7 @@ mod tests {
     fn the_allowed_pass_in_any_case() {
         for name in ALLOWED {
             for name in [name.to_owned(), name.to_uppercase()] {
-                let headers = checked(&given(&[(&name, "v")])).unwrap();
+                let headers = checked(&headers_in(&[(&name, "v")])).unwrap();
                 assert_eq!(headers.get(&name).unwrap(), "v");
             }
         }
@@ -189,14 +189,14 @@ mod tests {
             ("bad name", Why::Unlisted),
             ("", Why::Unlisted),
         ] {
-            let error = checked(&given(&[(name, "v")])).unwrap_err();
+            let error = checked(&headers_in(&[(name, "v")])).unwrap_err();
             assert_eq!(error.refused[0].why, why, "{name}");
         }
     }
 
     #[test]
     fn every_refused_header_is_named_at_once() {
-        let error = checked(&given(&[
+        let error = checked(&headers_in(&[
             ("Accept", "text/html"),
             ("Cookie", "a=b"),
             ("Host", "internal"),
@@ -225,9 +225,9 @@ mod tests {
     #[test]
     fn values_cannot_end_their_line() {
         for value in ["a\rb", "a\nb", "a\r\nX: y", "a\0b", "a\u{7f}b"] {
-            let error = checked(&given(&[("Accept", value)])).unwrap_err();
+            let error = checked(&headers_in(&[("Accept", value)])).unwrap_err();
             assert_eq!(error.refused[0].why, Why::Value, "{value:?}");
         }
-        assert!(checked(&given(&[("Accept", "text/html; q=0.9, \ttext/é")])).is_ok());
+        assert!(checked(&headers_in(&[("Accept", "text/html; q=0.9, \ttext/é")])).is_ok());
     }
 }

@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 512;
 const MAX_TEMPLATES: usize = 2_000;
 const MAX_TIME: Duration = Duration::from_secs(3);
 /// Bytes parsed between two budget checks.
-const PIECE: usize = 64;
+const CHUNK: usize = 64;
 
 /// Elements without visible text.
 const UNSEEN: &str = "script, style, template, svg, canvas, iframe, object, embed, \
@@ -57,7 +57,7 @@ pub(super) fn parse(html: &str) -> Parsed {
             break;
         }
         // At least one character, so that the loop ends.
-        let (piece, after) = rest.split_at(rest.ceil_char_boundary(PIECE));
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(CHUNK));
         parser.process(StrTendril::from(piece));
         rest = after;
     }

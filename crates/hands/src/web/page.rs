@@ -168,8 +168,8 @@ fn title(document: &Document) -> Option<String> {
 
 /// The base URL of relative links.
 fn base(document: &Document, url: &Url) -> Url {
-    let said = document.base_uri().and_then(|base| url.join(&base).ok());
-    said.filter(is_web).unwrap_or_else(|| url.clone())
+    let declared = document.base_uri().and_then(|base| url.join(&base).ok());
+    declared.filter(is_web).unwrap_or_else(|| url.clone())
 }
 
 fn is_web(url: &Url) -> bool {

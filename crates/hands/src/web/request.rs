@@ -180,16 +180,16 @@ pub(super) struct Prepared {
     pub(super) stay: Option<Stay>,
 }
 
-/// Validates `asked` and adds the secret of `profile`.
+/// Validates `request` and adds the secret of `profile`.
 pub(super) fn prepare(
-    asked: FetchRequest,
+    request: FetchRequest,
     profile: Option<&AuthProfile>,
 ) -> Result<Prepared, FetchError> {
-    let url = Url::parse(asked.url.trim())
+    let url = Url::parse(request.url.trim())
         .map_err(|error| manyhands_guard::EgressError::Url(error.to_string()))?;
-    let mut headers = headers::checked(&asked.headers)?;
-    let method = Method::from(asked.method);
-    if let Some(body) = &asked.body {
+    let mut headers = headers::checked(&request.headers)?;
+    let method = Method::from(request.method);
+    if let Some(body) = &request.body {
         let inferred = HeaderValue::from_static(body.content_type());
         let name = HeaderName::from_static("content-type");
         headers.entry(name).or_insert(inferred);
@@ -199,7 +199,7 @@ pub(super) fn prepare(
     if let Some(profile) = profile {
         profile.inject(&url, &method, &mut headers)?;
     }
-    let stay = if asked.method != FetchMethod::Get || asked.body.is_some() {
+    let stay = if request.method != FetchMethod::Get || request.body.is_some() {
         Some(Stay::Sends)
     } else if profile.is_some_and(|profile| !profile.covers_whole_origin()) {
         Some(Stay::Narrow)
@@ -210,15 +210,15 @@ pub(super) fn prepare(
         method,
         url: url.into(),
         headers,
-        body: asked.body.map(FetchBody::into_bytes),
+        body: request.body.map(FetchBody::into_bytes),
         limits: FetchLimits {
-            total_timeout: Some(asked.timeout),
+            total_timeout: Some(request.timeout),
             // Enforced while reading, where what came before the limit is still used.
             max_bytes: None,
             max_redirects: Some(if stay.is_some() {
                 0
             } else {
-                asked.max_redirects
+                request.max_redirects
             }),
         },
     };
@@ -227,13 +227,13 @@ pub(super) fn prepare(
 
 /// Omits what may be secret: the query, and the values of headers.
 fn log(url: &Url, method: &Method, headers: &HeaderMap) {
-    let mut shown = url.clone();
-    shown.set_query(url.query().map(|_| "..."));
-    shown.set_fragment(None);
-    let _ = shown.set_password(None);
-    let _ = shown.set_username("");
+    let mut visible = url.clone();
+    visible.set_query(url.query().map(|_| "..."));
+    visible.set_fragment(None);
+    let _ = visible.set_password(None);
+    let _ = visible.set_username("");
     let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
-    tracing::debug!(event = "web_request_sent", url = %shown, %method, headers = ?names, "sending a web request");
+    tracing::debug!(event = "web_request_sent", url = %visible, %method, headers = ?names, "sending a web request");
 }
 
 #[cfg(test)]
@@ -255,12 +255,14 @@ mod tests {
             (json!(" {\"a\": 1}"), "application/json"),
             (json!("[1, 2]"), "application/json"),
         ] {
-            let mut asked = FetchRequest::get("https://example.com/");
-            asked.body = Some(body.clone().into());
-            let sent = prepare(asked.clone(), None).unwrap().request;
+            let mut request = FetchRequest::get("https://example.com/");
+            request.body = Some(body.clone().into());
+            let sent = prepare(request.clone(), None).unwrap().request;
             assert_eq!(sent.headers["content-type"], expect, "{body}");
-            asked.headers.insert("Content-Type".into(), "text/x".into());
-            let sent = prepare(asked, None).unwrap().request;
+            request
+                .headers
+                .insert("Content-Type".into(), "text/x".into());
+            let sent = prepare(request, None).unwrap().request;
             assert_eq!(sent.headers["content-type"], "text/x", "{body}");
         }
         let bare = prepare(FetchRequest::get("https://example.com/"), None).unwrap();
@@ -283,9 +285,9 @@ mod tests {
             (FetchMethod::Post, None, 0),
             (FetchMethod::Delete, None, 0),
         ] {
-            let mut asked = FetchRequest::get("https://example.com/");
-            (asked.method, asked.body) = (method, body);
-            let sent = prepare(asked, None).unwrap().request;
+            let mut request = FetchRequest::get("https://example.com/");
+            (request.method, request.body) = (method, body);
+            let sent = prepare(request, None).unwrap().request;
             assert_eq!(sent.limits.max_redirects, Some(follows), "{method}");
         }
     }

@@ -162,7 +162,7 @@ pub async fn store_output(
         if !output.truncated {
             continue;
         }
-        let stored = match output.kept.take() {
+        let stored = match output.retained.take() {
             Some(file) => store(host, file, &format!("{name}.txt"), context).await,
             None => None,
         };

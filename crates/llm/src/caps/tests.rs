@@ -4,8 +4,8 @@ use std::time::Duration;
 use manyhands_core::{ManualClock, Timestamp};
 
 use super::*;
-use crate::reply::Usage;
 use crate::request::BillingContext;
+use crate::usage::Usage;
 
 fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp(1_700_000_000_000)))
@@ -90,14 +90,21 @@ async fn each_scope_has_its_own_limit() {
         ),
     ] {
         let budget = MemoryBudget::new(caps, clock());
-        let held = budget.reserve(&estimate(10, free)).await.unwrap();
-        held.settle(spent(4, 0)).await;
-        let asked = if scope == Scope::Call { 11 } else { 7 };
-        let refused = budget.reserve(&estimate(asked, free)).await.err().unwrap();
-        let OverBudget::Tokens { scope: said, .. } = refused.clone() else {
+        let reserved = budget.reserve(&estimate(10, free)).await.unwrap();
+        reserved.settle(spent(4, 0)).await;
+        let requested = if scope == Scope::Call { 11 } else { 7 };
+        let refused = budget
+            .reserve(&estimate(requested, free))
+            .await
+            .err()
+            .unwrap();
+        let OverBudget::Tokens {
+            scope: exceeded, ..
+        } = refused.clone()
+        else {
             panic!("{refused}");
         };
-        assert_eq!(said, scope);
+        assert_eq!(exceeded, scope);
         assert!(
             refused
                 .to_string()
@@ -108,22 +115,22 @@ async fn each_scope_has_its_own_limit() {
 }
 
 #[tokio::test]
-async fn what_is_set_aside_counts_and_goes_back() {
+async fn reservations_count_and_are_released() {
     let caps = Caps {
         day: money(100),
         ..Caps::default()
     };
     let budget = MemoryBudget::new(caps, clock());
-    let asked = estimate(1, Cost::MicroDollars(60));
-    let first = budget.reserve(&asked).await.unwrap();
-    let refused = budget.reserve(&asked).await.err().unwrap();
+    let requested = estimate(1, Cost::MicroDollars(60));
+    let first = budget.reserve(&requested).await.unwrap();
+    let refused = budget.reserve(&requested).await.err().unwrap();
     assert_eq!(
         refused,
         OverBudget::Money {
             scope: Scope::Day,
             cap: 100,
             left: 40,
-            asked: 60
+            requested: 60
         }
     );
     drop(first);
@@ -132,14 +139,14 @@ async fn what_is_set_aside_counts_and_goes_back() {
         (0, 0),
         "released: nothing was spent"
     );
-    let second = budget.reserve(&asked).await.unwrap();
+    let second = budget.reserve(&requested).await.unwrap();
     second.settle(spent(5, 40)).await;
     assert_eq!(budget.spent(Scope::Day, ""), (40, 5));
-    assert!(budget.reserve(&asked).await.is_ok());
+    assert!(budget.reserve(&requested).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_new_day_starts_anew_and_a_session_does_not() {
+async fn daily_limits_reset_and_session_limits_do_not() {
     let caps = Caps {
         day: money(100),
         session: money(150),
@@ -147,16 +154,16 @@ async fn a_new_day_starts_anew_and_a_session_does_not() {
     };
     let clock = clock();
     let budget = MemoryBudget::new(caps, Arc::clone(&clock) as Arc<dyn Clock>);
-    let asked = estimate(1, Cost::MicroDollars(100));
+    let requested = estimate(1, Cost::MicroDollars(100));
     budget
-        .reserve(&asked)
+        .reserve(&requested)
         .await
         .unwrap()
         .settle(spent(1, 100))
         .await;
-    assert!(budget.reserve(&asked).await.is_err());
+    assert!(budget.reserve(&requested).await.is_err());
     clock.advance(Duration::from_secs(24 * 60 * 60));
-    let refused = budget.reserve(&asked).await.err().unwrap();
+    let refused = budget.reserve(&requested).await.err().unwrap();
     assert!(matches!(
         refused,
         OverBudget::Money {
@@ -165,7 +172,7 @@ async fn a_new_day_starts_anew_and_a_session_does_not() {
         }
     ));
     budget.forget(Scope::Session, "s");
-    assert!(budget.reserve(&asked).await.is_ok());
+    assert!(budget.reserve(&requested).await.is_ok());
 }
 
 #[tokio::test]
@@ -195,14 +202,14 @@ async fn many_at_once_never_spend_more_than_the_cap() {
     let tasks = (0..200).map(|n: u64| {
         let budget = budget.clone();
         tokio::spawn(async move {
-            let held = budget.reserve(&estimate(1, Cost::MicroDollars(30))).await;
-            let Ok(held) = held else { return false };
+            let reserved = budget.reserve(&estimate(1, Cost::MicroDollars(30))).await;
+            let Ok(reserved) = reserved else { return false };
             tokio::task::yield_now().await;
             if n.is_multiple_of(3) {
-                drop(held);
+                drop(reserved);
                 return false;
             }
-            held.settle(spent(1, 30)).await;
+            reserved.settle(spent(1, 30)).await;
             true
         })
     });
@@ -214,7 +221,12 @@ async fn many_at_once_never_spend_more_than_the_cap() {
     assert_eq!(micros, settled * 30);
     assert!(micros <= 1_000 && settled > 0, "{micros}");
     let books = lock(&budget.books);
-    assert!(books.0.values().all(|entry| entry.held == Sum::default()));
+    assert!(
+        books
+            .0
+            .values()
+            .all(|entry| entry.reserved == Sum::default())
+    );
 }
 
 #[tokio::test]
@@ -222,10 +234,10 @@ async fn the_books_do_not_grow_for_ever() {
     let clock = clock();
     let budget = MemoryBudget::new(Caps::default(), Arc::clone(&clock) as Arc<dyn Clock>);
     for turn in 0..MANY {
-        let mut asked = estimate(1, Cost::MicroDollars(1));
-        asked.account.turn = Some(turn.to_string());
+        let mut requested = estimate(1, Cost::MicroDollars(1));
+        requested.account.turn = Some(turn.to_string());
         budget
-            .reserve(&asked)
+            .reserve(&requested)
             .await
             .unwrap()
             .settle(spent(1, 1))

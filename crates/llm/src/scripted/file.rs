@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::Last;
 use crate::error::{ErrorKind, Fault};
 use crate::message::Message;
-use crate::reply::{StopReason, Usage};
+use crate::reply::StopReason;
 use crate::request::ModelRequest;
+use crate::usage::Usage;
 
 /// Maximum file size.
 const MAX: u64 = 4 * 1024 * 1024;
@@ -72,10 +73,10 @@ pub(super) struct When {
 
 impl When {
     pub(super) fn fits(&self, last: &Last) -> bool {
-        let user = self.user.as_ref().is_none_or(|words| {
-            let said = last.text.to_lowercase();
-            let spoke = last.results_of.is_empty() || self.result_of.is_some();
-            spoke && said.contains(&words.to_lowercase())
+        let user = self.user.as_ref().is_none_or(|expected| {
+            let last_text = last.text.to_lowercase();
+            let responds = last.results_of.is_empty() || self.result_of.is_some();
+            responds && last_text.contains(&expected.to_lowercase())
         });
         let result = self
             .result_of
@@ -102,8 +103,8 @@ impl ScriptedCall {
     pub(super) fn id(&self, key: u64, request: &ModelRequest) -> String {
         let before = request.messages.iter();
         let before = before.filter(|message| matches!(message, Message::Assistant { .. }));
-        let made = || format!("scripted_{}_{}", before.count(), key - 2);
-        self.id.clone().unwrap_or_else(made)
+        let generated = || format!("scripted_{}_{}", before.count(), key - 2);
+        self.id.clone().unwrap_or_else(generated)
     }
 
     pub(super) fn json(&self) -> String {

@@ -31,8 +31,8 @@ use self::file::{ScriptFile, ScriptedTurn};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::message::{Block, Message};
-use crate::reply::Usage;
 use crate::request::ModelRequest;
+use crate::usage::Usage;
 
 /// Number of conversations tracked.
 const MANY: usize = 1_024;
@@ -49,7 +49,7 @@ struct Progress {
     /// How often each turn was played.
     used: Vec<u32>,
     /// Per conversation, the next of the turns played in order.
-    places: VecDeque<(String, usize)>,
+    positions: VecDeque<(String, usize)>,
 }
 
 impl Script {
@@ -66,7 +66,7 @@ impl Script {
         Ok(Self {
             progress: Mutex::new(Progress {
                 used: vec![0; file.turns.len()],
-                places: VecDeque::new(),
+                positions: VecDeque::new(),
             }),
             turns: file.turns,
             models: file.models,
@@ -86,9 +86,9 @@ impl Script {
         if let Some(error) = turn.error.as_ref().filter(|error| !error.after_text) {
             return Err(error.fault());
         }
-        draft.begun = true;
-        if let Some(thought) = &turn.thinking {
-            draft.thinking(0, thought, on);
+        draft.started = true;
+        if let Some(thinking_text) = &turn.thinking {
+            draft.thinking(0, thinking_text, on);
         }
         for (at, text) in turn.texts().enumerate() {
             if at > 0 {
@@ -133,9 +133,9 @@ impl Script {
             .iter()
             .filter(|turn| turn.when.is_none())
             .collect();
-        let place = progress.place(request);
-        let turn = ordered.get(*place).copied();
-        *place += 1;
+        let entry = progress.entry(request);
+        let turn = ordered.get(*entry).copied();
+        *entry += 1;
         turn.ok_or_else(|| {
             let what = last.text.chars().take(80).collect::<String>();
             Fault::new(
@@ -149,20 +149,21 @@ impl Script {
 impl Progress {
     /// Position in the conversation of `request`. An unknown conversation, as after a restart, starts
     /// after as many turns as it has replies.
-    fn place(&mut self, request: &ModelRequest) -> &mut usize {
+    fn entry(&mut self, request: &ModelRequest) -> &mut usize {
         let key = request.account.session.clone().unwrap_or_default();
-        let known = self.places.iter().position(|(known, _)| *known == key);
+        let known = self.positions.iter().position(|(known, _)| *known == key);
         let at = known.unwrap_or_else(|| {
-            let said = request.messages.iter();
-            let said = said.filter(|message| matches!(message, Message::Assistant { .. }));
-            let place = said.count();
-            if self.places.len() == MANY {
-                self.places.pop_front();
+            let user_texts = request.messages.iter();
+            let user_texts =
+                user_texts.filter(|message| matches!(message, Message::Assistant { .. }));
+            let entry = user_texts.count();
+            if self.positions.len() == MANY {
+                self.positions.pop_front();
             }
-            self.places.push_back((key, place));
-            self.places.len() - 1
+            self.positions.push_back((key, entry));
+            self.positions.len() - 1
         });
-        &mut self.places[at].1
+        &mut self.positions[at].1
     }
 }
 

@@ -3,15 +3,15 @@
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 
-use super::claude::{Case, Claude, Thought};
+use super::claude::{Case, Claude, ThinkingConfig};
 use super::{
-    Decoder, Prepared, Wire, WireRequest, anthropic_reply, fitting, instruction, sample, schema,
-    system,
+    Decoder, Prepared, Wire, WireRequest, anthropic_reply, instruction, sample, schema, system,
+    valid_id,
 };
+use crate::base_url::BaseUrl;
 use crate::error::Fault;
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::{Sampling, Thinking, ToolChoice};
 
 const VERSION: &str = "v1";
@@ -21,7 +21,7 @@ const ID: usize = 64;
 pub(super) struct Anthropic;
 
 impl Wire for Anthropic {
-    fn home(&self) -> &'static str {
+    fn default_url(&self) -> &'static str {
         "https://api.anthropic.com"
     }
 
@@ -40,11 +40,11 @@ impl Wire for Anthropic {
         ("x-api-key", key.to_owned())
     }
 
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
+    fn prepare(&self, target: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault> {
         let mut notes = Vec::new();
         Ok(Prepared {
-            path: line.path(VERSION, "messages"),
-            body: body(ask, &mut notes),
+            path: base.path(VERSION, "messages"),
+            body: body(target, &mut notes),
             notes,
         })
     }
@@ -53,48 +53,51 @@ impl Wire for Anthropic {
         Box::new(anthropic_reply::AnthropicReader::default())
     }
 
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
-        vec![format!("{}?limit=1000", line.path(VERSION, "models"))]
+    fn lists(&self, base: &BaseUrl) -> Vec<String> {
+        vec![format!("{}?limit=1000", base.path(VERSION, "models"))]
     }
 
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>> {
         super::gpt::read_list(list)
     }
 }
 
-fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
-    let request = ask.request;
-    let claude = Claude::of(&ask.model.model);
-    let (choice, order) = choice(ask, claude);
+fn body(target: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
+    let request = target.request;
+    let claude = Claude::of(&target.model.model);
+    let (choice, order) = choice(target, claude);
     // Thinking and a forced call exclude each other, so the choice is made first.
     let forced = matches!(choice["type"].as_str(), Some("any" | "tool"));
     let case = Case {
         forced,
-        resumed: resumed(ask),
-        room: ask.max_output,
+        resumed: resumed(target),
+        max_output: target.max_output,
     };
-    let thought = claude.thought(request.thinking, case);
-    let thinks = thought.thinking.is_some();
-    if request.thinking.is_some_and(|level| level > Thinking::None) && !thinks {
+    let thought = claude.thinking_config(request.thinking, case);
+    let is_thinking = thought.thinking.is_some();
+    if request.thinking.is_some_and(|level| level > Thinking::None) && !is_thinking {
         notes.push("thinking was omitted: not supported by this model here".into());
     }
     let mut body = json!({
-        "model": ask.model.model,
-        "max_tokens": ask.max_output,
+        "model": target.model.model,
+        "max_tokens": target.max_output,
         "stream": true,
-        "messages": messages(ask, thinks),
+        "messages": messages(target, is_thinking),
     });
-    let format = format(ask, claude);
-    let said = request.output.as_ref().filter(|_| format.is_none());
-    let more = [order, said.map(|output| instruction(&output.schema))];
-    let system = system_blocks(ask, more.into_iter().flatten().collect());
+    let format = format(target, claude);
+    let schema_prompt = request.output.as_ref().filter(|_| format.is_none());
+    let more = [
+        order,
+        schema_prompt.map(|output| instruction(&output.schema)),
+    ];
+    let system = system_blocks(target, more.into_iter().flatten().collect());
     set(
         &mut body,
         "system",
         (!system.is_empty()).then_some(Value::Array(system)),
     );
     if !request.tools.is_empty() {
-        body["tools"] = tools(ask);
+        body["tools"] = tools(target);
         body["tool_choice"] = choice;
         if request.sampling.parallel_calls == Some(false) && request.tool_choice != ToolChoice::None
         {
@@ -103,7 +106,7 @@ fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
     }
     set(&mut body, "output_config", output_config(&thought, format));
     set(&mut body, "thinking", thought.thinking);
-    let freely = !thinks && claude.takes_temperature();
+    let freely = !is_thinking && claude.takes_temperature();
     // `parallel_tool_calls` = false is part of `tool_choice`; true is the default.
     let sampling = Sampling {
         parallel_calls: None,
@@ -125,7 +128,7 @@ fn set(body: &mut Value, key: &str, value: Option<Value>) {
     }
 }
 
-fn output_config(thought: &Thought, format: Option<Value>) -> Option<Value> {
+fn output_config(thought: &ThinkingConfig, format: Option<Value>) -> Option<Value> {
     let mut config = json!({});
     set(&mut config, "effort", thought.effort.map(Value::from));
     set(&mut config, "format", format);
@@ -133,8 +136,8 @@ fn output_config(thought: &Thought, format: Option<Value>) -> Option<Value> {
 }
 
 /// The schema of the reply, if the model can enforce it.
-fn format(ask: &WireRequest<'_>, claude: Claude) -> Option<Value> {
-    let output = ask.request.output.as_ref()?;
+fn format(target: &WireRequest<'_>, claude: Claude) -> Option<Value> {
+    let output = target.request.output.as_ref()?;
     // A closed schema without properties would allow only an empty object.
     let able = claude.structured() && !output.is_any_object();
     let schema = schema::closed(&output.schema).filter(|_| able)?;
@@ -142,10 +145,10 @@ fn format(ask: &WireRequest<'_>, claude: Claude) -> Option<Value> {
 }
 
 /// The field `tool_choice`, and an instruction for what it cannot express.
-fn choice(ask: &WireRequest<'_>, claude: Claude) -> (Value, Option<String>) {
+fn choice(target: &WireRequest<'_>, claude: Claude) -> (Value, Option<String>) {
     let auto = || json!({ "type": "auto" });
     let refuses = claude.refuses_force();
-    match &ask.request.tool_choice {
+    match &target.request.tool_choice {
         ToolChoice::Auto => (auto(), None),
         ToolChoice::None => (json!({ "type": "none" }), None),
         ToolChoice::Required if refuses => (
@@ -162,29 +165,29 @@ fn choice(ask: &WireRequest<'_>, claude: Claude) -> (Value, Option<String>) {
 }
 
 /// Whether a reply is being continued whose thoughts this model cannot read.
-fn resumed(ask: &WireRequest<'_>) -> bool {
-    let [.., Message::Assistant { content }, Message::Tool { .. }] = &ask.messages[..] else {
+fn resumed(target: &WireRequest<'_>) -> bool {
+    let [.., Message::Assistant { content }, Message::Tool { .. }] = &target.messages[..] else {
         return false;
     };
     let own = |block: &ReplyBlock| match block {
         ReplyBlock::Thinking { opaque, .. } => {
-            Opaque::for_model(opaque.as_ref(), ask.model).is_some()
+            Opaque::for_model(opaque.as_ref(), target.model).is_some()
         }
         _ => false,
     };
     !content.first().is_some_and(own)
 }
 
-fn system_blocks(ask: &WireRequest<'_>, more: Vec<String>) -> Vec<Value> {
-    let (stable, rest) = system(&ask.request.system);
+fn system_blocks(target: &WireRequest<'_>, more: Vec<String>) -> Vec<Value> {
+    let (stable, changing) = system(&target.request.system);
     let mut blocks = Vec::new();
     if !stable.is_empty() {
         blocks.push(cached(json!({ "type": "text", "text": stable })));
     }
-    let rest = std::iter::once(rest).chain(more);
-    let rest: Vec<String> = rest.filter(|text| !text.is_empty()).collect();
-    if !rest.is_empty() {
-        blocks.push(json!({ "type": "text", "text": rest.join("\n\n") }));
+    let changing = std::iter::once(changing).chain(more);
+    let changing: Vec<String> = changing.filter(|text| !text.is_empty()).collect();
+    if !changing.is_empty() {
+        blocks.push(json!({ "type": "text", "text": changing.join("\n\n") }));
     }
     blocks
 }
@@ -195,8 +198,8 @@ fn cached(mut block: Value) -> Value {
     block
 }
 
-fn tools(ask: &WireRequest<'_>) -> Value {
-    let tools = ask.request.tools.iter().map(|tool| {
+fn tools(target: &WireRequest<'_>) -> Value {
+    let tools = target.request.tools.iter().map(|tool| {
         json!({
             "name": tool.name,
             "description": tool.description,
@@ -205,7 +208,7 @@ fn tools(ask: &WireRequest<'_>) -> Value {
     });
     let mut tools: Vec<Value> = tools.collect();
     // Tools precede the system prompt, so the prompt's cache mark covers them if it has one.
-    if system(&ask.request.system).0.is_empty()
+    if system(&target.request.system).0.is_empty()
         && let Some(last) = tools.last_mut()
     {
         *last = cached(last.take());
@@ -213,21 +216,21 @@ fn tools(ask: &WireRequest<'_>) -> Value {
     Value::Array(tools)
 }
 
-fn messages(ask: &WireRequest<'_>, thinks: bool) -> Value {
+fn messages(target: &WireRequest<'_>, is_thinking: bool) -> Value {
     // Thoughts of earlier turns are ignored by the API, and their signatures are bound to a history
     // that may have been compacted since.
-    let last_user = ask
+    let last_user = target
         .messages
         .iter()
         .rposition(|message| matches!(message, Message::User { .. }));
     let mut written: Vec<(&str, Vec<Value>)> = Vec::new();
-    for (at, message) in ask.messages.iter().enumerate() {
+    for (at, message) in target.messages.iter().enumerate() {
         let (role, blocks) = match message {
-            Message::User { content } => ("user", content.iter().map(shown).collect()),
+            Message::User { content } => ("user", content.iter().map(block_json).collect()),
             Message::Assistant { content } => {
                 // Thoughts are required within the current turn and useless before it.
-                let thoughts = thinks && last_user.is_none_or(|user| at > user);
-                ("assistant", said(ask, content, thoughts))
+                let thoughts = is_thinking && last_user.is_none_or(|user| at > user);
+                ("assistant", said(target, content, thoughts))
             }
             Message::Tool { results } => ("user", results_of(results)),
         };
@@ -245,7 +248,7 @@ fn messages(ask: &WireRequest<'_>, thinks: bool) -> Value {
         .collect()
 }
 
-fn shown(block: &Block) -> Value {
+fn block_json(block: &Block) -> Value {
     match block {
         Block::Text { text } => json!({ "type": "text", "text": text }),
         Block::Image { data, mime_type } => json!({
@@ -255,14 +258,14 @@ fn shown(block: &Block) -> Value {
     }
 }
 
-fn said(ask: &WireRequest<'_>, content: &[ReplyBlock], thoughts: bool) -> Vec<Value> {
+fn said(target: &WireRequest<'_>, content: &[ReplyBlock], thoughts: bool) -> Vec<Value> {
     let write = |block: &ReplyBlock| match block {
         ReplyBlock::Text { text, .. } => {
             let full = !text.trim().is_empty();
             full.then(|| json!({ "type": "text", "text": text }))
         }
         ReplyBlock::Thinking { text, opaque } => {
-            let data = Opaque::for_model(opaque.as_ref(), ask.model).filter(|_| thoughts)?;
+            let data = Opaque::for_model(opaque.as_ref(), target.model).filter(|_| thoughts)?;
             if let Some(redacted) = data.get("redacted") {
                 return Some(json!({ "type": "redacted_thinking", "data": redacted }));
             }
@@ -270,7 +273,7 @@ fn said(ask: &WireRequest<'_>, content: &[ReplyBlock], thoughts: bool) -> Vec<Va
         }
         ReplyBlock::Call(call) => Some(json!({
             "type": "tool_use",
-            "id": fitting(&call.id, ID),
+            "id": valid_id(&call.id, ID),
             "name": call.name,
             "input": call.arguments.as_object(),
         })),
@@ -287,7 +290,7 @@ fn results_of(results: &[ToolResult]) -> Vec<Value> {
             .content
             .iter()
             .partition(|block| !result.is_error || matches!(block, Block::Text { .. }));
-        let mut inside: Vec<Value> = inside.into_iter().map(shown).collect();
+        let mut inside: Vec<Value> = inside.into_iter().map(block_json).collect();
         // The API rejects empty text blocks.
         inside.retain(|block| block["text"] != "");
         if inside.is_empty() {
@@ -295,14 +298,14 @@ fn results_of(results: &[ToolResult]) -> Vec<Value> {
         }
         let mut block = json!({
             "type": "tool_result",
-            "tool_use_id": fitting(&result.id, ID),
+            "tool_use_id": valid_id(&result.id, ID),
             "content": inside,
         });
         if result.is_error {
             block["is_error"] = json!(true);
         }
         blocks.push(block);
-        after.extend(outside.into_iter().map(shown));
+        after.extend(outside.into_iter().map(block_json));
     }
     blocks.extend(after);
     blocks

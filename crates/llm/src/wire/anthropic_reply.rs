@@ -6,7 +6,6 @@ use super::{Decoder, json as read, number};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::reply::StopReason;
-use crate::sse::SseEvent;
 use crate::status;
 
 #[derive(Default)]
@@ -15,12 +14,12 @@ pub(super) struct AnthropicReader {
 }
 
 impl Decoder for AnthropicReader {
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
-        let value = read(event)?;
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
+        let value = read(data)?;
         let key = number(&value["index"]);
         match value["type"].as_str().unwrap_or("") {
             "message_start" => {
-                draft.begun = true;
+                draft.started = true;
                 usage(draft, &value["message"]["usage"]);
             }
             "content_block_start" => start(key, &value["content_block"], draft, on)?,
@@ -74,8 +73,8 @@ fn usage(draft: &mut ReplyDraft, reported: &Value) {
     take("output_tokens", &mut usage.output);
     take("cache_read_input_tokens", &mut usage.cache_read);
     take("cache_creation_input_tokens", &mut usage.cache_write);
-    let thought = &reported["output_tokens_details"]["thinking_tokens"];
-    if let Some(count) = thought.as_u64() {
+    let thinking_tokens = &reported["output_tokens_details"]["thinking_tokens"];
+    if let Some(count) = thinking_tokens.as_u64() {
         usage.reasoning = count;
     }
 }
@@ -135,6 +134,6 @@ fn sign(key: u64, more: &str, draft: &mut ReplyDraft) {
     let so_far = so_far
         .and_then(|data| data["signature"].as_str())
         .unwrap_or("");
-    let whole = format!("{so_far}{more}");
-    draft.opaque(key, json!({ "signature": whole }));
+    let joined = format!("{so_far}{more}");
+    draft.opaque(key, json!({ "signature": joined }));
 }

@@ -6,12 +6,12 @@ use url::Url;
 
 use super::gpt::{self, Gpt};
 use super::{
-    Decoder, Prepared, Wire, WireRequest, chat_reply, fitting, sample, schema, whole_system,
+    Decoder, Prepared, Wire, WireRequest, chat_reply, joined_system, sample, schema, valid_id,
 };
+use crate::base_url::BaseUrl;
 use crate::error::Fault;
 use crate::message::{Block, Message, ReplyBlock, ToolResult};
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::ToolChoice;
 
 const VERSION: &str = "v1";
@@ -21,7 +21,7 @@ const ID: usize = 40;
 pub(super) struct ChatCompletions;
 
 impl Wire for ChatCompletions {
-    fn home(&self) -> &'static str {
+    fn default_url(&self) -> &'static str {
         "https://api.openai.com/v1"
     }
 
@@ -33,11 +33,11 @@ impl Wire for ChatCompletions {
         ("authorization", format!("Bearer {key}"))
     }
 
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
+    fn prepare(&self, target: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault> {
         let mut notes = Vec::new();
-        let body = body(ask, is_openai(&line.base), &mut notes);
+        let body = body(target, is_openai(base.url()), &mut notes);
         Ok(Prepared {
-            path: line.path(VERSION, "chat/completions"),
+            path: base.path(VERSION, "chat/completions"),
             body,
             notes,
         })
@@ -47,11 +47,11 @@ impl Wire for ChatCompletions {
         Box::new(chat_reply::ChatReader::new(ids.clone()))
     }
 
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
-        vec![line.path(VERSION, "models"), "/api/tags".into()]
+    fn lists(&self, base: &BaseUrl) -> Vec<String> {
+        vec![base.path(VERSION, "models"), "/api/tags".into()]
     }
 
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>> {
         gpt::read_list(list)
     }
 }
@@ -62,27 +62,27 @@ fn is_openai(base: &Url) -> bool {
     host == "api.openai.com" || host.ends_with(".openai.azure.com")
 }
 
-fn body(ask: &WireRequest<'_>, official: bool, notes: &mut Vec<String>) -> Value {
-    let request = ask.request;
-    let gpt = Gpt::of(&ask.model.model);
+fn body(target: &WireRequest<'_>, official: bool, notes: &mut Vec<String>) -> Value {
+    let request = target.request;
+    let gpt = Gpt::of(&target.model.model);
     let mut body = json!({
-        "model": ask.model.model,
+        "model": target.model.model,
         "stream": true,
         "stream_options": { "include_usage": true },
-        "messages": messages(ask),
+        "messages": messages(target),
     });
     // Reasoning models reject `max_tokens`, other servers do not know its successor.
-    let most = if official || gpt.thinks() {
+    let limit_field = if official || gpt.is_reasoning_model() {
         "max_completion_tokens"
     } else {
         "max_tokens"
     };
-    body[most] = json!(ask.max_output);
+    body[limit_field] = json!(target.max_output);
     if let Some(effort) = gpt.effort(request.thinking) {
         body["reasoning_effort"] = json!(effort);
     }
     if !request.tools.is_empty() {
-        body["tools"] = tools(ask);
+        body["tools"] = tools(target);
         body["tool_choice"] = choice(&request.tool_choice);
     }
     if let Some(output) = &request.output {
@@ -102,7 +102,7 @@ fn body(ask: &WireRequest<'_>, official: bool, notes: &mut Vec<String>) -> Value
         "parallel_tool_calls" if request.tools.is_empty() => None,
         "top_k" if official => None, // an addition of other servers
         "parallel_tool_calls" | "seed" => Some(field),
-        _ if gpt.thinks() => None,
+        _ if gpt.is_reasoning_model() => None,
         _ => Some(field),
     });
     // Other servers may reject unknown fields.
@@ -121,8 +121,8 @@ fn choice(choice: &ToolChoice) -> Value {
     }
 }
 
-fn tools(ask: &WireRequest<'_>) -> Value {
-    let tools = ask.request.tools.iter().map(|tool| {
+fn tools(target: &WireRequest<'_>) -> Value {
+    let tools = target.request.tools.iter().map(|tool| {
         json!({
             "type": "function",
             "function": {
@@ -135,19 +135,19 @@ fn tools(ask: &WireRequest<'_>) -> Value {
     tools.collect()
 }
 
-fn messages(ask: &WireRequest<'_>) -> Value {
+fn messages(target: &WireRequest<'_>) -> Value {
     let mut written = Vec::new();
-    if let Some(system) = whole_system(&ask.request.system, None) {
+    if let Some(system) = joined_system(&target.request.system, None) {
         written.push(json!({ "role": "system", "content": system }));
     }
     // Blocks for the next user message.
     let mut waiting: Vec<Block> = Vec::new();
-    for message in &ask.messages {
+    for message in &target.messages {
         match message {
             Message::User { content } => waiting.extend(content.iter().cloned()),
             Message::Assistant { content } => {
                 flush(&mut written, &mut waiting);
-                written.push(said(content));
+                written.push(reply_json(content));
             }
             Message::Tool { results } => {
                 flush(&mut written, &mut waiting);
@@ -190,7 +190,7 @@ fn part(block: &Block) -> Value {
     }
 }
 
-fn said(content: &[ReplyBlock]) -> Value {
+fn reply_json(content: &[ReplyBlock]) -> Value {
     let mut text = String::new();
     let mut calls = Vec::new();
     for block in content {
@@ -199,7 +199,7 @@ fn said(content: &[ReplyBlock]) -> Value {
             // This format cannot carry earlier thoughts.
             ReplyBlock::Thinking { .. } => {}
             ReplyBlock::Call(call) => calls.push(json!({
-                "id": fitting(&call.id, ID),
+                "id": valid_id(&call.id, ID),
                 "type": "function",
                 "function": {
                     "name": call.name,
@@ -229,7 +229,7 @@ fn result_of(result: &ToolResult, waiting: &mut Vec<Block>) -> Value {
             picture @ Block::Image { .. } => pictures.push(picture.clone()),
         }
     }
-    let id = fitting(&result.id, ID);
+    let id = valid_id(&result.id, ID);
     if !pictures.is_empty() {
         let name = &result.name;
         text.push("(its pictures are in the next message)".to_owned());
@@ -260,14 +260,14 @@ mod tests {
             ..ModelRequest::default()
         };
         let model = "openai/gpt-5.5".parse().unwrap();
-        let ask = WireRequest {
+        let target = WireRequest {
             messages: request.messages.clone(),
             request: &request,
             model: &model,
             max_output: 100,
         };
         let mut notes = Vec::new();
-        let own = body(&ask, true, &mut notes);
+        let own = body(&target, true, &mut notes);
         assert_eq!(own["prompt_cache_key"], "s-1");
         assert_eq!(own["max_completion_tokens"], 100);
         assert_eq!(own["reasoning_effort"], "xhigh");
@@ -277,11 +277,11 @@ mod tests {
             ["temperature was omitted: not supported by this model here"]
         );
         let other = "here/qwen3".parse().unwrap();
-        let ask = WireRequest {
+        let target = WireRequest {
             model: &other,
-            ..ask
+            ..target
         };
-        let foreign = body(&ask, false, &mut Vec::new());
+        let foreign = body(&target, false, &mut Vec::new());
         assert_eq!(foreign.get("prompt_cache_key"), None);
         assert_eq!(foreign["max_tokens"], 100);
         assert_eq!(foreign["temperature"], 0.5);

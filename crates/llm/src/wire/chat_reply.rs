@@ -3,15 +3,15 @@
 use manyhands_core::Ids;
 use serde_json::Value;
 
-use super::{Decoder, fresh, json as read, number};
+use super::{Decoder, json as read, new_id, number};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
-use crate::reply::{StopReason, Usage};
-use crate::sse::SseEvent;
+use crate::reply::StopReason;
 use crate::status;
+use crate::usage::Usage;
 
 const TEXT: u64 = 0;
-const THOUGHT: u64 = 1;
+const THINKING: u64 = 1;
 const CALLS: u64 = 2;
 
 pub(super) struct ChatReader {
@@ -23,13 +23,13 @@ pub(super) struct ChatReader {
 }
 
 impl Decoder for ChatReader {
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
-        if event.data.trim() == "[DONE]" {
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
+        if data.trim() == "[DONE]" {
             // A [DONE] without any choice before it is not a reply.
-            draft.ended = draft.begun;
+            draft.ended = draft.started;
             return Ok(());
         }
-        let value = read(event)?;
+        let value = read(data)?;
         if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
             return Err(status::of_event(error));
         }
@@ -42,7 +42,7 @@ impl Decoder for ChatReader {
         let Some(choice) = value["choices"].get(0) else {
             return Ok(());
         };
-        draft.begun = true;
+        draft.started = true;
         self.delta(&choice["delta"], draft, on)?;
         self.stop(choice, draft)
     }
@@ -71,7 +71,7 @@ impl ChatReader {
             thought => thought,
         };
         if !thought.is_empty() {
-            draft.thinking(THOUGHT, thought, on);
+            draft.thinking(THINKING, thought, on);
         }
         if !text("content").is_empty() {
             draft.text(TEXT, text("content"), on);
@@ -87,7 +87,7 @@ impl ChatReader {
         let function = &call["function"];
         let name = function["name"].as_str().unwrap_or("");
         let id = call["id"].as_str().unwrap_or("");
-        let at = self.place(call["index"].as_u64(), id, name);
+        let at = self.index(call["index"].as_u64(), id, name);
         let at = match at {
             Some(at) => at,
             None if name.is_empty() => {
@@ -97,7 +97,7 @@ impl ChatReader {
                 let number = call["index"].as_u64().unwrap_or(self.calls.len() as u64);
                 self.calls.push((number, id.to_owned()));
                 let id = match id {
-                    "" => fresh(&self.ids),
+                    "" => new_id(&self.ids),
                     id => id.to_owned(),
                 };
                 let at = self.calls.len() - 1;
@@ -116,7 +116,7 @@ impl ChatReader {
 
     /// The call that a delta belongs to; `None` for a new one. Some servers give every call index 0 and
     /// distinguish them by id only.
-    fn place(&self, number: Option<u64>, id: &str, name: &str) -> Option<usize> {
+    fn index(&self, number: Option<u64>, id: &str, name: &str) -> Option<usize> {
         let found = match number {
             Some(number) => self.calls.iter().rposition(|(known, _)| *known == number),
             None if id.is_empty() && name.is_empty() => self.calls.len().checked_sub(1),
@@ -146,10 +146,10 @@ impl ChatReader {
         if self.refusal.is_empty() {
             return Ok(());
         }
-        let said = status::excerpt(&self.refusal);
+        let refusal_text = status::excerpt(&self.refusal);
         Err(Fault::new(
             ErrorKind::Refused,
-            format!("refused to answer: {said}"),
+            format!("refused to answer: {refusal_text}"),
         ))
     }
 }

@@ -24,7 +24,7 @@ enum Family {
 }
 
 /// Minimum thinking budget in tokens.
-const LEAST: u32 = 1_024;
+const MIN_BUDGET: u32 = 1_024;
 
 /// Conditions that affect thinking.
 #[derive(Debug, Clone, Copy)]
@@ -34,12 +34,12 @@ pub(super) struct Case {
     /// The reply being continued has no thoughts of this model, which the older form requires.
     pub(super) resumed: bool,
     /// Maximum output tokens.
-    pub(super) room: u32,
+    pub(super) max_output: u32,
 }
 
 /// Thinking options of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Thought {
+pub(super) struct ThinkingConfig {
     /// The field `thinking`.
     pub(super) thinking: Option<Value>,
     /// The field `output_config.effort`.
@@ -60,13 +60,13 @@ impl Claude {
         let mut family = Family::Other;
         // A date suffix is longer than any version number.
         let mut numbers = Vec::new();
-        for word in rest.split('-') {
-            match (word, word.parse::<u32>()) {
+        for part in rest.split('-') {
+            match (part, part.parse::<u32>()) {
                 ("sonnet", _) => family = Family::Sonnet,
                 ("haiku", _) => family = Family::Haiku,
                 ("opus", _) => family = Family::Opus,
                 ("fable" | "mythos", _) => family = Family::Deep,
-                (_, Ok(number)) if word.len() <= 2 => numbers.push(number),
+                (_, Ok(number)) if part.len() <= 2 => numbers.push(number),
                 _ => {}
             }
         }
@@ -84,7 +84,7 @@ impl Claude {
     }
 
     /// Thinking cannot be disabled.
-    fn always_thinks(self) -> bool {
+    fn thinking_is_always_on(self) -> bool {
         self.family == Family::Deep || (self.family == Family::Opus && self.version >= 55)
     }
 
@@ -109,8 +109,8 @@ impl Claude {
     }
 
     /// The options for `level`.
-    pub(super) fn thought(self, level: Option<Thinking>, case: Case) -> Thought {
-        let quiet = Thought {
+    pub(super) fn thinking_config(self, level: Option<Thinking>, case: Case) -> ThinkingConfig {
+        let quiet = ThinkingConfig {
             thinking: None,
             effort: None,
         };
@@ -118,31 +118,31 @@ impl Claude {
             return quiet;
         };
         if self.adaptive() {
-            return self.adaptive_thought(level, case.forced);
+            return self.adaptive_thinking(level, case.forced);
         }
         let able = self.version == 0 || self.version >= 37;
         if level == Thinking::None || case.forced || case.resumed || !able {
             return quiet;
         }
         let budget = match level {
-            Thinking::None | Thinking::Minimal => LEAST,
+            Thinking::None | Thinking::Minimal => MIN_BUDGET,
             Thinking::Low => 4_096,
             Thinking::Medium => 10_000,
             Thinking::High => 20_000,
             Thinking::Xhigh => 32_000,
         };
         // Thinking counts as output: leave a quarter for the answer.
-        let budget = budget.min(case.room / 4 * 3);
-        if budget < LEAST {
+        let budget = budget.min(case.max_output / 4 * 3);
+        if budget < MIN_BUDGET {
             return quiet;
         }
-        Thought {
+        ThinkingConfig {
             thinking: Some(json!({ "type": "enabled", "budget_tokens": budget })),
             effort: None,
         }
     }
 
-    fn adaptive_thought(self, level: Thinking, forced: bool) -> Thought {
+    fn adaptive_thinking(self, level: Thinking, forced: bool) -> ThinkingConfig {
         let effort = match level {
             Thinking::None | Thinking::Minimal | Thinking::Low => "low",
             Thinking::Medium => "medium",
@@ -150,8 +150,8 @@ impl Claude {
             Thinking::Xhigh if self.version >= 47 => "xhigh",
             Thinking::Xhigh => "max",
         };
-        let off =
-            (level == Thinking::None || (forced && !self.refuses_force())) && !self.always_thinks();
+        let off = (level == Thinking::None || (forced && !self.refuses_force()))
+            && !self.thinking_is_always_on();
         let thinking = if !off {
             let mut thinking = json!({ "type": "adaptive" });
             if self.version >= 47 {
@@ -171,7 +171,7 @@ impl Claude {
             "xhigh" | "max" if off => "high",
             effort => effort,
         };
-        Thought {
+        ThinkingConfig {
             thinking,
             effort: Some(effort),
         }
@@ -201,13 +201,13 @@ mod tests {
     const CASE: Case = Case {
         forced: false,
         resumed: false,
-        room: 100_000,
+        max_output: 100_000,
     };
 
     #[test]
     fn each_version_is_asked_in_the_form_it_takes() {
-        let ask = |model: &str, level: Thinking| {
-            let thought = Claude::of(model).thought(Some(level), CASE);
+        let target = |model: &str, level: Thinking| {
+            let thought = Claude::of(model).thinking_config(Some(level), CASE);
             let thinking = thought.thinking.unwrap_or_default();
             let kind = thinking["type"].as_str().unwrap_or("").to_owned();
             let budget = thinking["budget_tokens"].as_u64().unwrap_or(0);
@@ -229,12 +229,12 @@ mod tests {
             ("kimi-k3", Low, "enabled", "", 4_096),
         ] {
             assert_eq!(
-                ask(model, level),
+                target(model, level),
                 (kind.to_owned(), effort, budget),
                 "{model} {level}"
             );
         }
-        let unsaid = Claude::of("claude-opus-5-5").thought(Option::None, CASE);
+        let unsaid = Claude::of("claude-opus-5-5").thinking_config(Option::None, CASE);
         assert_eq!(
             (unsaid.thinking, unsaid.effort),
             (Option::None, Option::None)
@@ -243,7 +243,7 @@ mod tests {
             forced: true,
             ..CASE
         };
-        let forced = Claude::of("claude-opus-5").thought(Some(Xhigh), force);
+        let forced = Claude::of("claude-opus-5").thinking_config(Some(Xhigh), force);
         assert_eq!(forced.thinking.unwrap()["type"], "disabled");
         assert_eq!(forced.effort, Some("high"));
     }
@@ -251,12 +251,13 @@ mod tests {
     #[test]
     fn the_older_form_thinks_only_where_it_may_and_has_room() {
         let budget = |case: Case| {
-            let thought = Claude::of("claude-sonnet-4-5").thought(Some(Thinking::High), case);
+            let thought =
+                Claude::of("claude-sonnet-4-5").thinking_config(Some(Thinking::High), case);
             thought.thinking.map(|t| t["budget_tokens"].clone())
         };
-        let room = |room: u32| Case { room, ..CASE };
-        assert_eq!(budget(room(8_192)), Some(json!(6_144)));
-        assert_eq!(budget(room(1_000)), None);
+        let max_output = |max_output: u32| Case { max_output, ..CASE };
+        assert_eq!(budget(max_output(8_192)), Some(json!(6_144)));
+        assert_eq!(budget(max_output(1_000)), None);
         let resumed = Case {
             resumed: true,
             ..CASE

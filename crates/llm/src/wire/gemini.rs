@@ -4,13 +4,13 @@ use manyhands_core::Ids;
 use serde_json::{Value, json};
 
 use super::{
-    Decoder, Prepared, Wire, WireRequest, fitting, gemini_reply, instruction, sample, schema,
-    whole_system,
+    Decoder, Prepared, Wire, WireRequest, gemini_reply, instruction, joined_system, sample, schema,
+    valid_id,
 };
+use crate::base_url::BaseUrl;
 use crate::error::{ErrorKind, Fault};
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::{Thinking, ToolChoice};
 
 const VERSION: &str = "v1beta";
@@ -22,7 +22,7 @@ const FOREIGN: &str = "skip_thought_signature_validator";
 pub(super) struct Gemini;
 
 impl Wire for Gemini {
-    fn home(&self) -> &'static str {
+    fn default_url(&self) -> &'static str {
         "https://generativelanguage.googleapis.com/v1beta"
     }
 
@@ -34,8 +34,8 @@ impl Wire for Gemini {
         ("x-goog-api-key", key.to_owned())
     }
 
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
-        let model = ask.model.model.trim_start_matches("models/");
+    fn prepare(&self, target: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault> {
+        let model = target.model.model.trim_start_matches("models/");
         let legal = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
         // The name becomes part of the path: it must not lead to another method.
         if !model.chars().all(legal) || model.starts_with('.') {
@@ -45,8 +45,8 @@ impl Wire for Gemini {
         let path = format!("models/{model}:streamGenerateContent?alt=sse");
         let mut notes = Vec::new();
         Ok(Prepared {
-            path: line.path(VERSION, &path),
-            body: body(ask, &mut notes),
+            path: base.path(VERSION, &path),
+            body: body(target, &mut notes),
             notes,
         })
     }
@@ -55,17 +55,17 @@ impl Wire for Gemini {
         Box::new(gemini_reply::GeminiReader::new(ids.clone()))
     }
 
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
-        vec![line.path(VERSION, "models?pageSize=1000")]
+    fn lists(&self, base: &BaseUrl) -> Vec<String> {
+        vec![base.path(VERSION, "models?pageSize=1000")]
     }
 
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>> {
         let read = |entry: &Value| {
             let name = entry["name"].as_str()?;
             let talks = |method: &Value| method == "generateContent";
             let methods = entry["supportedGenerationMethods"].as_array();
             let listed = methods.is_none_or(|methods| methods.iter().any(talks));
-            listed.then(|| Offered {
+            listed.then(|| OfferedModel {
                 model: name.trim_start_matches("models/").to_owned(),
                 title: entry["displayName"].as_str().map(str::to_owned),
                 context_tokens: entry["inputTokenLimit"].as_u64(),
@@ -82,11 +82,11 @@ fn version(model: &str) -> u32 {
     digits.parse().unwrap_or(3)
 }
 
-fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
-    let request = ask.request;
-    let version = version(&ask.model.model);
-    let mut config = json!({ "maxOutputTokens": ask.max_output });
-    if let Some(thinking) = thinking(request.thinking, &ask.model.model, version) {
+fn body(target: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
+    let request = target.request;
+    let version = version(&target.model.model);
+    let mut config = json!({ "maxOutputTokens": target.max_output });
+    if let Some(thinking) = thinking(request.thinking, &target.model.model, version) {
         config["thinkingConfig"] = thinking;
     }
     sample(&mut config, &request.sampling, notes, |field| match field {
@@ -114,12 +114,12 @@ fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
             }
         }
     }
-    let mut body = json!({ "contents": contents(ask, version), "generationConfig": config });
-    if let Some(system) = whole_system(&request.system, more) {
+    let mut body = json!({ "contents": contents(target, version), "generationConfig": config });
+    if let Some(system) = joined_system(&request.system, more) {
         body["systemInstruction"] = json!({ "parts": [{ "text": system }] });
     }
     if !request.tools.is_empty() {
-        body["tools"] = json!([{ "functionDeclarations": tools(ask) }]);
+        body["tools"] = json!([{ "functionDeclarations": tools(target) }]);
         body["toolConfig"] = json!({ "functionCallingConfig": choice(&request.tool_choice) });
     }
     body
@@ -128,22 +128,22 @@ fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
 fn thinking(level: Option<Thinking>, model: &str, version: u32) -> Option<Value> {
     let level = level?;
     if version >= 3 {
-        let word = match level {
+        let effort = match level {
             Thinking::None | Thinking::Minimal if model.contains("flash") => "minimal",
             Thinking::None | Thinking::Minimal | Thinking::Low => "low",
             Thinking::Medium if model.contains("gemini-3-pro") => "high",
             Thinking::Medium => "medium",
             Thinking::High | Thinking::Xhigh => "high",
         };
-        return Some(json!({ "thinkingLevel": word, "includeThoughts": true }));
+        return Some(json!({ "thinkingLevel": effort, "includeThoughts": true }));
     }
     // In version 2, only 2.5 thinks.
     if !model.contains("2.5") {
         return None;
     }
-    let least = if model.contains("pro") { 128 } else { 0 };
+    let minimum = if model.contains("pro") { 128 } else { 0 };
     let budget = match level {
-        Thinking::None => least,
+        Thinking::None => minimum,
         Thinking::Minimal => 512,
         Thinking::Low => 2_048,
         Thinking::Medium => 8_192,
@@ -162,8 +162,8 @@ fn choice(choice: &ToolChoice) -> Value {
     }
 }
 
-fn tools(ask: &WireRequest<'_>) -> Value {
-    let tools = ask.request.tools.iter().map(|tool| {
+fn tools(target: &WireRequest<'_>) -> Value {
+    let tools = target.request.tools.iter().map(|tool| {
         json!({
             "name": tool.name,
             "description": tool.description,
@@ -173,12 +173,12 @@ fn tools(ask: &WireRequest<'_>) -> Value {
     tools.collect()
 }
 
-fn contents(ask: &WireRequest<'_>, version: u32) -> Value {
+fn contents(target: &WireRequest<'_>, version: u32) -> Value {
     let mut written: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in &ask.messages {
+    for message in &target.messages {
         let (role, parts) = match message {
-            Message::User { content } => ("user", content.iter().map(shown).collect()),
-            Message::Assistant { content } => ("model", said(ask, content, version)),
+            Message::User { content } => ("user", content.iter().map(part_json).collect()),
+            Message::Assistant { content } => ("model", reply_parts(target, content, version)),
             Message::Tool { results } => ("user", results_of(results, version)),
         };
         // Results get their own message: the API counts them against the calls before.
@@ -200,7 +200,7 @@ fn contents(ask: &WireRequest<'_>, version: u32) -> Value {
         .collect()
 }
 
-fn shown(block: &Block) -> Value {
+fn part_json(block: &Block) -> Value {
     match block {
         Block::Text { text } => json!({ "text": text }),
         Block::Image { data, mime_type } => {
@@ -209,7 +209,7 @@ fn shown(block: &Block) -> Value {
     }
 }
 
-fn said(ask: &WireRequest<'_>, content: &[ReplyBlock], version: u32) -> Vec<Value> {
+fn reply_parts(target: &WireRequest<'_>, content: &[ReplyBlock], version: u32) -> Vec<Value> {
     let mut parts = Vec::new();
     let mut first_call = true;
     for block in content {
@@ -219,7 +219,7 @@ fn said(ask: &WireRequest<'_>, content: &[ReplyBlock], version: u32) -> Vec<Valu
             ReplyBlock::Thinking { .. } => continue,
             ReplyBlock::Call(call) => {
                 let part = json!({ "functionCall": {
-                    "id": fitting(&call.id, ID),
+                    "id": valid_id(&call.id, ID),
                     "name": call.name,
                     "args": call.arguments.as_object(),
                 } });
@@ -227,7 +227,7 @@ fn said(ask: &WireRequest<'_>, content: &[ReplyBlock], version: u32) -> Vec<Valu
             }
         };
         let call = matches!(block, ReplyBlock::Call(_));
-        match Opaque::for_model(opaque.as_ref(), ask.model) {
+        match Opaque::for_model(opaque.as_ref(), target.model) {
             Some(data) => part["thoughtSignature"] = data["signature"].clone(),
             None if call && first_call && version >= 3 => part["thoughtSignature"] = json!(FOREIGN),
             None => {}
@@ -249,10 +249,10 @@ fn results_of(results: &[ToolResult], version: u32) -> Vec<Value> {
         let text = texts.collect::<Vec<_>>().join("\n");
         let pictures = result.content.iter();
         let pictures = pictures.filter(|block| matches!(block, Block::Image { .. }));
-        let mut pictures: Vec<Value> = pictures.map(shown).collect();
+        let mut pictures: Vec<Value> = pictures.map(part_json).collect();
         let key = if result.is_error { "error" } else { "output" };
         let mut response = json!({
-            "id": fitting(&result.id, ID),
+            "id": valid_id(&result.id, ID),
             "name": result.name,
             "response": { key: text },
         });
@@ -271,8 +271,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_generation_is_asked_for_thought_in_its_own_way() {
-        let ask = |model: &str, level| thinking(Some(level), model, version(model));
+    fn each_generation_gets_its_own_thinking_options() {
+        let target = |model: &str, level| thinking(Some(level), model, version(model));
         for (model, level, expect) in [
             (
                 "gemini-3.8-flash",
@@ -300,9 +300,9 @@ mod tests {
                 json!({ "thinkingBudget": 128, "includeThoughts": true }),
             ),
         ] {
-            assert_eq!(ask(model, level), Some(expect), "{model} {level}");
+            assert_eq!(target(model, level), Some(expect), "{model} {level}");
         }
-        assert_eq!(ask("gemini-2.0-flash", Thinking::High), None);
+        assert_eq!(target("gemini-2.0-flash", Thinking::High), None);
         assert_eq!(thinking(None, "gemini-3.8-flash", 3), None);
     }
 }

@@ -3,12 +3,12 @@
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 
-use super::{Decoder, fresh, json as read, number};
+use super::{Decoder, json as read, new_id, number};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
-use crate::reply::{StopReason, Usage};
-use crate::sse::SseEvent;
+use crate::reply::StopReason;
 use crate::status;
+use crate::usage::Usage;
 
 pub(super) struct GeminiReader {
     ids: Ids,
@@ -19,8 +19,8 @@ pub(super) struct GeminiReader {
 }
 
 impl Decoder for GeminiReader {
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
-        let value = read(event)?;
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
+        let value = read(data)?;
         if let Some(error) = value.get("error") {
             return Err(status::of_event(error));
         }
@@ -37,7 +37,7 @@ impl Decoder for GeminiReader {
         let Some(candidate) = value["candidates"].get(0) else {
             return Ok(());
         };
-        draft.begun = true;
+        draft.started = true;
         let parts = candidate["content"]["parts"].as_array();
         for part in parts.into_iter().flatten() {
             self.part(part, draft, on)?;
@@ -63,9 +63,9 @@ impl GeminiReader {
 
     fn part(&mut self, part: &Value, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
         let key = if let Some(text) = part["text"].as_str() {
-            let thought = part["thought"] == true;
-            let key = self.text_key(thought);
-            match thought {
+            let is_thinking = part["thought"] == true;
+            let key = self.text_key(is_thinking);
+            match is_thinking {
                 true => draft.thinking(key, text, on),
                 false => draft.text(key, text, on),
             }
@@ -93,12 +93,12 @@ impl GeminiReader {
         Ok(())
     }
 
-    fn text_key(&mut self, thought: bool) -> u64 {
+    fn text_key(&mut self, is_thinking: bool) -> u64 {
         match self.open {
-            Some((key, same)) if same == thought => key,
+            Some((key, same)) if same == is_thinking => key,
             _ => {
                 self.next += 1;
-                self.open = Some((self.next, thought));
+                self.open = Some((self.next, is_thinking));
                 self.next
             }
         }
@@ -110,7 +110,7 @@ impl GeminiReader {
             return Err(Fault::garbage("a call without a name"));
         }
         let id = call["id"].as_str().filter(|id| !id.is_empty());
-        let id = id.map_or_else(|| fresh(&self.ids), str::to_owned);
+        let id = id.map_or_else(|| new_id(&self.ids), str::to_owned);
         self.next += 1;
         draft.call(self.next, id, name.to_owned(), on);
         if !call["args"].is_null() {
@@ -131,8 +131,8 @@ impl GeminiReader {
                 return Err(refused(reason));
             }
             "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
-                let said = candidate["finishMessage"].as_str().unwrap_or(reason);
-                return Err(Fault::garbage(status::excerpt(said)));
+                let message = candidate["finishMessage"].as_str().unwrap_or(reason);
+                return Err(Fault::garbage(status::excerpt(message)));
             }
             _ => StopReason::End,
         });

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::offered::Offered;
+use crate::model::OfferedModel;
 use crate::request::Thinking;
 
 /// A model class, derived from the name.
@@ -48,7 +48,7 @@ impl Gpt {
     }
 
     /// Reasons, and so accepts no temperature and counts thoughts as output.
-    pub(super) fn thinks(self) -> bool {
+    pub(super) fn is_reasoning_model(self) -> bool {
         matches!(self, Self::O | Self::Five(_))
     }
 
@@ -69,13 +69,13 @@ impl Gpt {
 
 /// Parses a model list: `{"data": [{"id": …}]}` of OpenAI and Anthropic, or Ollama's
 /// `{"models": [{"name": …}]}`.
-pub(super) fn read_list(list: &Value) -> Option<Vec<Offered>> {
+pub(super) fn read_list(list: &Value) -> Option<Vec<OfferedModel>> {
     let entries = list["data"]
         .as_array()
         .or_else(|| list["models"].as_array())?;
     let read = |entry: &Value| {
         let name = entry["id"].as_str().or_else(|| entry["name"].as_str())?;
-        Some(Offered {
+        Some(OfferedModel {
             model: name.to_owned(),
             title: entry["display_name"].as_str().map(str::to_owned),
             context_tokens: ["context_length", "max_input_tokens", "context_window"]
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_model_is_asked_for_thought_in_words_it_knows() {
+    fn each_model_gets_its_own_thinking_options() {
         use Thinking::{High, Low, Minimal, None, Xhigh};
         for (model, level, effort) in [
             ("gpt-4o", High, Option::None),

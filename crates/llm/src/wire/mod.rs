@@ -16,20 +16,19 @@ use manyhands_core::Ids;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::base_url::BaseUrl;
 use crate::draft::{On, ReplyDraft};
 use crate::error::Fault;
 use crate::message::Message;
 use crate::model::ModelId;
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::{ModelRequest, Sampling, SystemPart};
 use crate::settings::ProviderKind;
-use crate::sse::SseEvent;
 
 /// A wire format.
 pub(crate) trait Wire: Send + Sync {
     /// The default base URL.
-    fn home(&self) -> &'static str;
+    fn default_url(&self) -> &'static str;
     /// Whether base URLs end before the version, so that it is always added.
     fn version_always(&self) -> bool {
         false
@@ -39,19 +38,19 @@ pub(crate) trait Wire: Send + Sync {
     /// The header with the API key.
     fn key_header(&self, key: &str) -> (&'static str, String);
     /// Encodes a request.
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault>;
+    fn prepare(&self, target: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault>;
     /// A decoder for one reply.
     fn decoder(&self, ids: &Ids) -> Box<dyn Decoder>;
     /// Paths of the model list, tried in order.
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String>;
+    fn lists(&self, base: &BaseUrl) -> Vec<String>;
     /// Parses a model list; `None` if it is not one.
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>>;
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>>;
 }
 
 /// Decodes a reply.
 pub(crate) trait Decoder: Send {
-    /// Processes one event.
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault>;
+    /// Processes the data of one event.
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault>;
     /// Called at the end of the stream. Formats without an end marker decide here whether the reply is
     /// complete.
     fn end(&mut self, draft: &mut ReplyDraft);
@@ -99,7 +98,7 @@ fn system(parts: &[SystemPart]) -> (String, String) {
 }
 
 /// The system prompt as one text, followed by `more`.
-fn whole_system(parts: &[SystemPart], more: Option<String>) -> Option<String> {
+fn joined_system(parts: &[SystemPart], more: Option<String>) -> Option<String> {
     let (stable, rest) = system(parts);
     let texts = [stable, rest, more.unwrap_or_default()];
     let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
@@ -130,11 +129,11 @@ fn instruction(schema: &Value) -> String {
     )
 }
 
-/// A call id as a provider accepts it: at most `most` of `A-Za-z0-9_-`. Other providers' ids may be
+/// A call id as a provider accepts it: at most `max_length` of `A-Za-z0-9_-`. Other providers' ids may be
 /// longer or contain other characters; the mapping is deterministic.
-fn fitting(id: &str, most: usize) -> String {
+fn valid_id(id: &str, max_length: usize) -> String {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    if !id.is_empty() && id.len() <= most && id.bytes().all(legal) {
+    if !id.is_empty() && id.len() <= max_length && id.bytes().all(legal) {
         return id.to_owned();
     }
     // FNV-1a: the id must be the same in every request, or the prompt cache would miss.
@@ -145,14 +144,14 @@ fn fitting(id: &str, most: usize) -> String {
 }
 
 /// An id for a call that came without one.
-fn fresh(ids: &Ids) -> String {
+fn new_id(ids: &Ids) -> String {
     let id: Uuid = ids.next();
     format!("call_{}", id.simple())
 }
 
-/// Parses the event's data as JSON.
-fn json(event: &SseEvent) -> Result<Value, Fault> {
-    serde_json::from_str(&event.data).map_err(Fault::garbage)
+/// Parses an event's data.
+fn json(data: &str) -> Result<Value, Fault> {
+    serde_json::from_str(data).map_err(Fault::garbage)
 }
 
 /// A number, or 0 if absent.
@@ -166,13 +165,16 @@ mod tests {
 
     #[test]
     fn foreign_ids_become_ids_that_fit_and_stay_apart() {
-        assert_eq!(fitting("toolu_01A-b", 64), "toolu_01A-b");
+        assert_eq!(valid_id("toolu_01A-b", 64), "toolu_01A-b");
         for foreign in ["", "a.b", "a b", "ä", &"x".repeat(65)] {
-            let made = fitting(foreign, 40);
-            assert!(made.len() <= 40 && made.starts_with("call_"), "{made}");
-            assert_eq!(made, fitting(foreign, 40));
+            let id_for = valid_id(foreign, 40);
+            assert!(
+                id_for.len() <= 40 && id_for.starts_with("call_"),
+                "{id_for}"
+            );
+            assert_eq!(id_for, valid_id(foreign, 40));
         }
-        assert_ne!(fitting("a.b", 64), fitting("a:b", 64));
+        assert_ne!(valid_id("a.b", 64), valid_id("a:b", 64));
     }
 
     #[test]
@@ -184,6 +186,6 @@ mod tests {
             SystemPart::stable("c"),
         ];
         assert_eq!(system(&parts), ("a".into(), "b\n\nc".into()));
-        assert_eq!(whole_system(&[], None), None);
+        assert_eq!(joined_system(&[], None), None);
     }
 }

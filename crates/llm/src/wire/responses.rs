@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::gpt::{self, Gpt};
 use super::{
-    Decoder, Prepared, Wire, WireRequest, fitting, responses_reply, sample, schema, whole_system,
+    Decoder, Prepared, Wire, WireRequest, joined_system, responses_reply, sample, schema, valid_id,
 };
+use crate::base_url::BaseUrl;
 use crate::error::Fault;
 use crate::message::{Block, Message, Opaque, ReplyBlock, ToolResult};
-use crate::offered::Offered;
-use crate::provider::HttpEndpoint;
+use crate::model::OfferedModel;
 use crate::request::ToolChoice;
 
 const VERSION: &str = "v1";
@@ -20,7 +20,7 @@ const ID: usize = 64;
 pub(super) struct Responses;
 
 impl Wire for Responses {
-    fn home(&self) -> &'static str {
+    fn default_url(&self) -> &'static str {
         "https://api.openai.com/v1"
     }
 
@@ -32,11 +32,11 @@ impl Wire for Responses {
         ("authorization", format!("Bearer {key}"))
     }
 
-    fn prepare(&self, ask: &WireRequest<'_>, line: &HttpEndpoint) -> Result<Prepared, Fault> {
+    fn prepare(&self, target: &WireRequest<'_>, base: &BaseUrl) -> Result<Prepared, Fault> {
         let mut notes = Vec::new();
-        let body = body(ask, &mut notes);
+        let body = body(target, &mut notes);
         Ok(Prepared {
-            path: line.path(VERSION, "responses"),
+            path: base.path(VERSION, "responses"),
             body,
             notes,
         })
@@ -46,30 +46,30 @@ impl Wire for Responses {
         Box::new(responses_reply::ResponsesReader::new(ids.clone()))
     }
 
-    fn lists(&self, line: &HttpEndpoint) -> Vec<String> {
-        vec![line.path(VERSION, "models")]
+    fn lists(&self, base: &BaseUrl) -> Vec<String> {
+        vec![base.path(VERSION, "models")]
     }
 
-    fn read_list(&self, list: &Value) -> Option<Vec<Offered>> {
+    fn read_list(&self, list: &Value) -> Option<Vec<OfferedModel>> {
         gpt::read_list(list)
     }
 }
 
-fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
-    let request = ask.request;
-    let gpt = Gpt::of(&ask.model.model);
+fn body(target: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
+    let request = target.request;
+    let gpt = Gpt::of(&target.model.model);
     let mut body = json!({
-        "model": ask.model.model,
+        "model": target.model.model,
         "stream": true,
         // We store the conversation ourselves.
         "store": false,
-        "max_output_tokens": ask.max_output,
-        "input": input(ask),
+        "max_output_tokens": target.max_output,
+        "input": input(target),
     });
-    if let Some(system) = whole_system(&request.system, None) {
+    if let Some(system) = joined_system(&request.system, None) {
         body["instructions"] = json!(system);
     }
-    if gpt.thinks() {
+    if gpt.is_reasoning_model() {
         body["include"] = json!(["reasoning.encrypted_content"]);
         body["reasoning"] = json!({ "summary": "auto" });
     }
@@ -77,7 +77,7 @@ fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
         body["reasoning"]["effort"] = json!(effort);
     }
     if !request.tools.is_empty() {
-        body["tools"] = tools(ask);
+        body["tools"] = tools(target);
         body["tool_choice"] = choice(&request.tool_choice);
     }
     if let Some(output) = &request.output {
@@ -94,7 +94,7 @@ fn body(ask: &WireRequest<'_>, notes: &mut Vec<String>) -> Value {
     }
     sample(&mut body, &request.sampling, notes, |field| match field {
         "parallel_tool_calls" if !request.tools.is_empty() => Some(field),
-        "temperature" | "top_p" if !gpt.thinks() => Some(field),
+        "temperature" | "top_p" if !gpt.is_reasoning_model() => Some(field),
         _ => None,
     });
     if let Some(key) = &request.cache_key {
@@ -112,8 +112,8 @@ fn choice(choice: &ToolChoice) -> Value {
     }
 }
 
-fn tools(ask: &WireRequest<'_>) -> Value {
-    let tools = ask.request.tools.iter().map(|tool| {
+fn tools(target: &WireRequest<'_>) -> Value {
+    let tools = target.request.tools.iter().map(|tool| {
         json!({
             "type": "function",
             "name": tool.name,
@@ -125,16 +125,16 @@ fn tools(ask: &WireRequest<'_>) -> Value {
     tools.collect()
 }
 
-fn input(ask: &WireRequest<'_>) -> Value {
+fn input(target: &WireRequest<'_>) -> Value {
     let mut items = Vec::new();
-    for message in &ask.messages {
+    for message in &target.messages {
         match message {
             Message::User { content } => {
-                let content: Vec<Value> = content.iter().map(shown).collect();
+                let content: Vec<Value> = content.iter().map(part_json).collect();
                 items.push(json!({ "type": "message", "role": "user", "content": content }));
             }
             Message::Assistant { content } => {
-                items.extend(content.iter().filter_map(|block| said(ask, block)));
+                items.extend(content.iter().filter_map(|block| reply_item(target, block)));
             }
             Message::Tool { results } => items.extend(results.iter().map(result_of)),
         }
@@ -142,7 +142,7 @@ fn input(ask: &WireRequest<'_>) -> Value {
     Value::Array(items)
 }
 
-fn shown(block: &Block) -> Value {
+fn part_json(block: &Block) -> Value {
     match block {
         Block::Text { text } => json!({ "type": "input_text", "text": text }),
         Block::Image { data, mime_type } => json!({
@@ -153,7 +153,7 @@ fn shown(block: &Block) -> Value {
     }
 }
 
-fn said(ask: &WireRequest<'_>, block: &ReplyBlock) -> Option<Value> {
+fn reply_item(target: &WireRequest<'_>, block: &ReplyBlock) -> Option<Value> {
     match block {
         ReplyBlock::Text { text, .. } if text.trim().is_empty() => None,
         ReplyBlock::Text { text, .. } => Some(json!({
@@ -162,7 +162,7 @@ fn said(ask: &WireRequest<'_>, block: &ReplyBlock) -> Option<Value> {
             "content": [{ "type": "output_text", "text": text }],
         })),
         ReplyBlock::Thinking { opaque, .. } => {
-            let data = Opaque::for_model(opaque.as_ref(), ask.model)?;
+            let data = Opaque::for_model(opaque.as_ref(), target.model)?;
             Some(json!({
                 "type": "reasoning",
                 "summary": data["summary"],
@@ -171,7 +171,7 @@ fn said(ask: &WireRequest<'_>, block: &ReplyBlock) -> Option<Value> {
         }
         ReplyBlock::Call(call) => Some(json!({
             "type": "function_call",
-            "call_id": fitting(&call.id, ID),
+            "call_id": valid_id(&call.id, ID),
             "name": call.name,
             "arguments": call.arguments.as_object().to_string(),
         })),
@@ -190,7 +190,7 @@ fn result_of(result: &ToolResult) -> Value {
         .iter()
         .any(|block| matches!(block, Block::Image { .. }));
     let output = if pictures {
-        blocks.iter().map(shown).collect()
+        blocks.iter().map(part_json).collect()
     } else {
         let texts = blocks.iter().filter_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
@@ -200,7 +200,7 @@ fn result_of(result: &ToolResult) -> Value {
     };
     json!({
         "type": "function_call_output",
-        "call_id": fitting(&result.id, ID),
+        "call_id": valid_id(&result.id, ID),
         "output": output,
     })
 }

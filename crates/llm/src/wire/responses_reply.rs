@@ -3,12 +3,12 @@
 use manyhands_core::Ids;
 use serde_json::{Value, json};
 
-use super::{Decoder, fresh, json as read, number};
+use super::{Decoder, json as read, new_id, number};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
-use crate::reply::{StopReason, Usage};
-use crate::sse::SseEvent;
+use crate::reply::StopReason;
 use crate::status;
+use crate::usage::Usage;
 
 pub(super) struct ResponsesReader {
     ids: Ids,
@@ -17,27 +17,27 @@ pub(super) struct ResponsesReader {
 }
 
 impl Decoder for ResponsesReader {
-    fn event(&mut self, event: &SseEvent, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
-        if event.data.trim() == "[DONE]" {
+    fn event(&mut self, data: &str, draft: &mut ReplyDraft, on: On<'_>) -> Result<(), Fault> {
+        if data.trim() == "[DONE]" {
             return Ok(());
         }
-        let value = read(event)?;
+        let value = read(data)?;
         let key = number(&value["output_index"]);
         let delta = value["delta"].as_str().unwrap_or("");
         match value["type"].as_str().unwrap_or("") {
-            "response.created" | "response.in_progress" => draft.begun = true,
+            "response.created" | "response.in_progress" => draft.started = true,
             "response.output_item.added" => self.added(key, &value["item"], draft, on),
             "response.output_text.delta" => draft.text(key, delta, on),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.thought(key, &value, delta, draft, on);
+                self.thinking_delta(key, &value, delta, draft, on);
             }
             "response.function_call_arguments.delta" => draft.arguments(key, delta, on)?,
             "response.output_item.done" => self.done(key, &value["item"], draft, on)?,
             "response.refusal.done" => {
-                let said = status::excerpt(value["refusal"].as_str().unwrap_or(""));
+                let refusal_text = status::excerpt(value["refusal"].as_str().unwrap_or(""));
                 return Err(Fault::new(
                     ErrorKind::Refused,
-                    format!("refused to answer: {said}"),
+                    format!("refused to answer: {refusal_text}"),
                 ));
             }
             "response.completed" | "response.done" => {
@@ -81,12 +81,12 @@ impl ResponsesReader {
 
     fn call(&self, key: u64, item: &Value, draft: &mut ReplyDraft, on: On<'_>) {
         let id = item["call_id"].as_str().filter(|id| !id.is_empty());
-        let id = id.map_or_else(|| fresh(&self.ids), str::to_owned);
+        let id = id.map_or_else(|| new_id(&self.ids), str::to_owned);
         let name = item["name"].as_str().unwrap_or("").to_owned();
         draft.call(key, id, name, on);
     }
 
-    fn thought(
+    fn thinking_delta(
         &mut self,
         key: u64,
         value: &Value,

@@ -35,23 +35,26 @@ pub(super) fn closed(schema: &Value) -> Option<Value> {
 }
 
 fn closed_object(fields: &Map<String, Value>) -> Option<Value> {
-    let mut made = Map::new();
-    for (word, value) in fields {
-        match word.as_str() {
+    let mut converted = Map::new();
+    for (type_name, value) in fields {
+        match type_name.as_str() {
             "properties" | "$defs" | "definitions" => {
                 let named = value.as_object()?;
                 let inner = named
                     .iter()
                     .map(|(name, schema)| Some((name.clone(), closed(schema)?)));
-                made.insert(word.clone(), Value::Object(inner.collect::<Option<_>>()?));
+                converted.insert(
+                    type_name.clone(),
+                    Value::Object(inner.collect::<Option<_>>()?),
+                );
             }
             "enum" | "const" | "default" | "examples" | "required" | "description" | "title" => {
-                made.insert(word.clone(), value.clone());
+                converted.insert(type_name.clone(), value.clone());
             }
             "minItems" if value.as_u64().is_some_and(|n| n > 1) => {}
             loose if LOOSE.contains(&loose) => {}
             _ => {
-                made.insert(word.clone(), closed(value)?);
+                converted.insert(type_name.clone(), closed(value)?);
             }
         }
     }
@@ -61,12 +64,12 @@ fn closed_object(fields: &Map<String, Value>) -> Option<Value> {
         }
         match fields.get("additionalProperties") {
             None | Some(Value::Bool(false)) => {
-                made.insert("additionalProperties".into(), json!(false));
+                converted.insert("additionalProperties".into(), json!(false));
             }
             Some(_) => return None,
         }
     }
-    Some(Value::Object(made))
+    Some(Value::Object(converted))
 }
 
 /// Whether `schema` meets OpenAI's strict mode: closed objects with all fields required.
@@ -93,8 +96,8 @@ fn strict_object(fields: &Map<String, Value>) -> bool {
 
 fn is_object(fields: &Map<String, Value>) -> bool {
     match fields.get("type") {
-        Some(Value::String(word)) => word == "object",
-        Some(Value::Array(words)) => words.iter().any(|word| word == "object"),
+        Some(Value::String(type_name)) => type_name == "object",
+        Some(Value::Array(type_names)) => type_names.iter().any(|type_name| type_name == "object"),
         _ => false,
     }
 }

@@ -4,13 +4,13 @@ use manyhands_llm::settings::ProviderKind;
 use manyhands_llm::{Delta, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, Say};
+use crate::fake::{Fake, FakeReply};
 use crate::support::{Format, ask, formats, models, provider, user};
 
 const BACKUP: &str = "turns:\n  - when: {user: hi}\n    text: from the backup\n";
 
 /// Where the reply is whole, so that nothing after it matters.
-fn whole_at(format: &Format) -> usize {
+fn complete_from(format: &Format) -> usize {
     let last = match format.kind {
         // The reason to stop is enough; the usage may be lost.
         ProviderKind::Openai => "\"finish_reason\":\"stop\"",
@@ -22,10 +22,10 @@ fn whole_at(format: &Format) -> usize {
     at + format.short[at..].find("\n\n").unwrap() + 2
 }
 
-async fn cut_everywhere(format: Format, say: fn(Vec<u8>) -> Say) {
+async fn cut_everywhere(format: Format, reply_with: fn(Vec<u8>) -> FakeReply) {
     let stream = format.short.clone().into_bytes();
     let pieces = stream.clone();
-    let fake = Fake::start(format.check, move |n| say(pieces[..n].to_vec())).await;
+    let fake = Fake::start(format.check, move |n| reply_with(pieces[..n].to_vec())).await;
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("backup.yaml");
     std::fs::write(&script, BACKUP).unwrap();
@@ -35,24 +35,28 @@ async fn cut_everywhere(format: Format, say: fn(Vec<u8>) -> Say) {
         "providers": { "p": provider(format.kind, &fake), "scripted-backup": { "kind": "scripted", "script": script } },
         "retry": { "retries": 0 },
     }));
-    let whole = whole_at(&format);
+    let complete = complete_from(&format);
     let first_event = format.short.find("\n\n").unwrap() + 2;
     for cut in 0..=stream.len() {
-        let (reply, heard) = ask(&models, &user("hi")).await;
-        let place = format!("{:?} cut at {cut} of {}", format.kind, stream.len());
-        let reply = reply.unwrap_or_else(|error| panic!("{place}: {error}"));
-        let shown = heard
+        let (reply, received) = ask(&models, &user("hi")).await;
+        let at_byte = format!("{:?} cut at {cut} of {}", format.kind, stream.len());
+        let reply = reply.unwrap_or_else(|error| panic!("{at_byte}: {error}"));
+        let shown = received
             .iter()
             .any(|delta| matches!(delta, Delta::Text(text) if text != "from the backup"));
-        let restarts = heard
+        let restarts = received
             .iter()
             .filter(|delta| matches!(delta, Delta::Restart { .. }))
             .count();
-        if cut >= whole {
-            assert_eq!((reply.text(), restarts), ("Hello".to_owned(), 0), "{place}");
+        if cut >= complete {
+            assert_eq!(
+                (reply.text(), restarts),
+                ("Hello".to_owned(), 0),
+                "{at_byte}"
+            );
             continue;
         }
-        assert_eq!(reply.text(), "from the backup", "{place}");
+        assert_eq!(reply.text(), "from the backup", "{at_byte}");
         assert!(reply.scripted && reply.model.to_string() == "scripted-backup/b");
         let failure = reply.attempts[0].failure.clone().unwrap();
         let right = match failure.kind {
@@ -60,15 +64,15 @@ async fn cut_everywhere(format: Format, say: fn(Vec<u8>) -> Say) {
             ErrorKind::Garbage => cut < first_event,
             _ => false,
         };
-        assert!(right, "{place}: {failure:?}");
-        assert_eq!(restarts, usize::from(shown), "{place}: {heard:?}");
-        assert_eq!(last_text(&heard), "from the backup");
+        assert!(right, "{at_byte}: {failure:?}");
+        assert_eq!(restarts, usize::from(shown), "{at_byte}: {received:?}");
+        assert_eq!(last_text(&received), "from the backup");
     }
 }
 
 /// What a listener that heeds restarts ends up with.
-fn last_text(heard: &[Delta]) -> String {
-    heard
+fn last_text(received: &[Delta]) -> String {
+    received
         .iter()
         .fold(String::new(), |mut text, delta| match delta {
             Delta::Text(more) => {
@@ -83,14 +87,14 @@ fn last_text(heard: &[Delta]) -> String {
 #[tokio::test]
 async fn a_line_that_breaks_anywhere_leads_to_the_next_model() {
     for format in formats() {
-        cut_everywhere(format, Say::Break).await;
+        cut_everywhere(format, FakeReply::Break).await;
     }
 }
 
 #[tokio::test]
 async fn a_stream_that_ends_anywhere_as_if_whole_leads_to_the_next_model() {
     for format in formats() {
-        cut_everywhere(format, Say::End).await;
+        cut_everywhere(format, FakeReply::End).await;
     }
 }
 
@@ -102,7 +106,7 @@ async fn no_byte_changed_anywhere_makes_it_panic() {
         let fake = Fake::start(format.check, move |n| {
             let mut bytes = mangled.clone();
             bytes[n * 3] = b"\0\"{}:\n9x"[n % 8];
-            Say::Stream(bytes)
+            FakeReply::Stream(bytes)
         })
         .await;
         let models = models(json!({
@@ -129,7 +133,7 @@ async fn numbers_beyond_all_bounds_do_no_harm() {
         let stream = format.short.replace("\":9", &format!("\":{huge}"));
         let stream = stream.replace("\":3", &format!("\":{huge}"));
         assert_ne!(stream, format.short);
-        let fake = Fake::saying(format.check, vec![Say::Stream(stream.into())]).await;
+        let fake = Fake::replying(format.check, vec![FakeReply::Stream(stream.into())]).await;
         let models = models(json!({
             "default": format!("p/{}", format.model),
             "providers": { "p": provider(format.kind, &fake) },

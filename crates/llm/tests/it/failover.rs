@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::fake::{Fake, Say};
+use crate::fake::{Fake, FakeReply};
 use crate::support::{
     Format, anthropic, ask, chat, formats, gemini, models, provider, responses, user,
 };
 
 const LATEST: Duration = Duration::from_secs(5);
 
-fn hello(format: &Format) -> Say {
-    Say::Stream(format.short.clone().into())
+fn hello(format: &Format) -> FakeReply {
+    FakeReply::Stream(format.short.clone().into())
 }
 
 /// Two models, of which the first does as it is told and the second answers.
 async fn with_backup(
-    first: Vec<Say>,
+    first: Vec<FakeReply>,
     settings: Value,
 ) -> (Result<Reply, ModelError>, Vec<Delta>, Duration, usize) {
     let (one, two) = (anthropic(), chat());
-    let ill = Fake::saying(one.check, first).await;
-    let well = Fake::saying(two.check, vec![hello(&two)]).await;
+    let ill = Fake::replying(one.check, first).await;
+    let well = Fake::replying(two.check, vec![hello(&two)]).await;
     let mut all = json!({
         "default": "a/claude-opus-5",
         "fallbacks": ["b/gpt-4o"],
@@ -36,8 +36,8 @@ async fn with_backup(
     }
     let models = models(all);
     let started = Instant::now();
-    let (reply, heard) = ask(&models, &user("hi")).await;
-    (reply, heard, started.elapsed(), ill.heard().len())
+    let (reply, received) = ask(&models, &user("hi")).await;
+    (reply, received, started.elapsed(), ill.received().len())
 }
 
 #[tokio::test(start_paused = true)]
@@ -46,64 +46,64 @@ async fn every_fault_leads_to_the_next_model_within_five_seconds() {
     let half = text[..text.find("lo\"").unwrap()].to_owned();
     let half = &half[..half.rfind("\n\n").unwrap() + 2];
     let rate = |after| ErrorKind::RateLimited { retry_after: after };
-    for (say, kind, tries) in [
-        (Say::error(429, "", "slow down"), rate(None), 3),
+    for (reply_with, kind, tries) in [
+        (FakeReply::error(429, "", "slow down"), rate(None), 3),
         (
-            Say::error(429, "retry-after: 60\r\n", "slow down"),
+            FakeReply::error(429, "retry-after: 60\r\n", "slow down"),
             rate(Some(Duration::from_secs(60))),
             1,
         ),
         (
-            Say::error(429, "retry-after: 10\r\n", "slow down"),
+            FakeReply::error(429, "retry-after: 10\r\n", "slow down"),
             rate(Some(Duration::from_secs(10))),
             1,
         ),
         (
-            Say::error(500, "", "oops"),
+            FakeReply::error(500, "", "oops"),
             ErrorKind::Server { status: 500 },
             3,
         ),
         (
-            Say::error(502, "", "oops"),
+            FakeReply::error(502, "", "oops"),
             ErrorKind::Server { status: 502 },
             3,
         ),
-        (Say::error(503, "", "oops"), ErrorKind::Overloaded, 3),
-        (Say::error(529, "", "oops"), ErrorKind::Overloaded, 3),
-        (Say::Break(half.into()), ErrorKind::Cut, 3),
-        (Say::End(half.into()), ErrorKind::Cut, 3),
-        (Say::Raw(Vec::new()), ErrorKind::Cut, 3),
+        (FakeReply::error(503, "", "oops"), ErrorKind::Overloaded, 3),
+        (FakeReply::error(529, "", "oops"), ErrorKind::Overloaded, 3),
+        (FakeReply::Break(half.into()), ErrorKind::Cut, 3),
+        (FakeReply::End(half.into()), ErrorKind::Cut, 3),
+        (FakeReply::Raw(Vec::new()), ErrorKind::Cut, 3),
         (
-            Say::Raw(b"SMTP 220 hello\r\n\r\n".to_vec()),
+            FakeReply::Raw(b"SMTP 220 hello\r\n\r\n".to_vec()),
             ErrorKind::Cut,
             3,
         ),
         (
-            Say::Stream(b"data: not json\n\n".to_vec()),
+            FakeReply::Stream(b"data: not json\n\n".to_vec()),
             ErrorKind::Garbage,
             3,
         ),
         (
-            Say::Stream(b"<html>hello</html>".to_vec()),
+            FakeReply::Stream(b"<html>hello</html>".to_vec()),
             ErrorKind::Garbage,
             3,
         ),
         (
-            Say::Whole(200, "", "{\"hello\": 1}".into()),
+            FakeReply::Whole(200, "", "{\"hello\": 1}".into()),
             ErrorKind::Garbage,
             3,
         ),
-        (Say::Silence, ErrorKind::Silent, 1),
-        (Say::Hang(Vec::new()), ErrorKind::Silent, 1),
-        (Say::error(401, "", "no"), ErrorKind::Auth, 1),
-        (Say::error(400, "", "bad"), ErrorKind::BadRequest, 1),
+        (FakeReply::Silent, ErrorKind::Silent, 1),
+        (FakeReply::Hang(Vec::new()), ErrorKind::Silent, 1),
+        (FakeReply::error(401, "", "no"), ErrorKind::Auth, 1),
+        (FakeReply::error(400, "", "bad"), ErrorKind::BadRequest, 1),
         (
-            Say::error(404, "", "no such model"),
+            FakeReply::error(404, "", "no such model"),
             ErrorKind::BadRequest,
             1,
         ),
         (
-            Say::Whole(
+            FakeReply::Whole(
                 307,
                 "location: https://elsewhere.example/\r\n",
                 String::new(),
@@ -112,40 +112,53 @@ async fn every_fault_leads_to_the_next_model_within_five_seconds() {
             1,
         ),
     ] {
-        let (reply, heard, took, asked) = with_backup(vec![say.clone()], json!({})).await;
-        let reply = reply.unwrap_or_else(|error| panic!("{say:?}: {error}"));
+        let (reply, received, took, requested) =
+            with_backup(vec![reply_with.clone()], json!({})).await;
+        let reply = reply.unwrap_or_else(|error| panic!("{reply_with:?}: {error}"));
         assert_eq!(
             (reply.text(), reply.model.to_string()),
             ("Hello".into(), "b/gpt-4o".into())
         );
-        assert!(took <= LATEST, "{say:?} took {took:?}");
+        assert!(took <= LATEST, "{reply_with:?} took {took:?}");
         // One that hangs up at once is asked once more each time.
-        let hung_up = matches!(&say, Say::Raw(bytes) if bytes.is_empty());
-        assert_eq!(asked, tries * (1 + usize::from(hung_up)), "{say:?}");
+        let hung_up = matches!(&reply_with, FakeReply::Raw(bytes) if bytes.is_empty());
+        assert_eq!(
+            requested,
+            tries * (1 + usize::from(hung_up)),
+            "{reply_with:?}"
+        );
         assert_eq!(reply.attempts.len(), tries + 1);
         let failure = reply.attempts[0].failure.clone().unwrap();
-        assert_eq!(failure.kind, kind, "{say:?}: {}", failure.message);
-        let cut = matches!(&say, Say::Break(_)) || matches!(&say, Say::End(_));
-        let restarts = heard
+        assert_eq!(failure.kind, kind, "{reply_with:?}: {}", failure.message);
+        let cut =
+            matches!(&reply_with, FakeReply::Break(_)) || matches!(&reply_with, FakeReply::End(_));
+        let restarts = received
             .iter()
             .filter(|delta| matches!(delta, Delta::Restart { .. }))
             .count();
-        assert_eq!(restarts, if cut { 3 } else { 0 }, "{say:?}: {heard:?}");
+        assert_eq!(
+            restarts,
+            if cut { 3 } else { 0 },
+            "{reply_with:?}: {received:?}"
+        );
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failover_says_that_the_reply_begins_anew_and_why() {
+async fn a_failover_announces_the_restart_and_its_reason() {
     let text = anthropic().short;
     let half = text.as_bytes()[..text.find("event: content_block_stop").unwrap()].to_vec();
-    let (reply, heard, _, _) =
-        with_backup(vec![Say::Break(half)], json!({ "retry": { "retries": 0 } })).await;
+    let (reply, received, _, _) = with_backup(
+        vec![FakeReply::Break(half)],
+        json!({ "retry": { "retries": 0 } }),
+    )
+    .await;
     assert_eq!(reply.unwrap().text(), "Hello");
     let because = "a/claude-opus-5: the reply was cut off".to_owned();
     let model = "b/gpt-4o".parse().unwrap();
     let text = |text: &str| Delta::Text(text.into());
     assert_eq!(
-        heard,
+        received,
         [
             text("Hel"),
             text("lo"),
@@ -160,7 +173,7 @@ async fn a_failover_says_that_the_reply_begins_anew_and_why() {
 async fn silence_in_the_middle_is_waited_for_and_then_left() {
     let text = anthropic().short;
     let half = text.as_bytes()[..text.find("event: content_block_stop").unwrap()].to_vec();
-    let (reply, heard, took, _) = with_backup(vec![Say::Hang(half)], json!({})).await;
+    let (reply, received, took, _) = with_backup(vec![FakeReply::Hang(half)], json!({})).await;
     let reply = reply.unwrap();
     assert_eq!(reply.text(), "Hello");
     assert_eq!(
@@ -172,7 +185,7 @@ async fn silence_in_the_middle_is_waited_for_and_then_left() {
         "{took:?}"
     );
     assert!(
-        heard
+        received
             .iter()
             .any(|delta| matches!(delta, Delta::Restart { .. }))
     );
@@ -183,7 +196,7 @@ async fn silence_in_the_middle_is_waited_for_and_then_left() {
 #[tokio::test(start_paused = true)]
 async fn alone_a_model_is_waited_for_longer() {
     for format in formats() {
-        let fake = Fake::saying(format.check, vec![Say::Silence]).await;
+        let fake = Fake::replying(format.check, vec![FakeReply::Silent]).await;
         let models = models(json!({
             "default": format!("p/{}", format.model),
             "providers": { "p": provider(format.kind, &fake) },
@@ -201,14 +214,14 @@ async fn alone_a_model_is_waited_for_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_passes_is_tried_again_with_the_same_model() {
+async fn temporary_failures_are_retried_with_the_same_model() {
     let format = responses();
-    let says = vec![
-        Say::error(500, "", "oops"),
-        Say::error(429, "retry-after: 2\r\n", "slow"),
+    let replies = vec![
+        FakeReply::error(500, "", "oops"),
+        FakeReply::error(429, "retry-after: 2\r\n", "slow"),
         hello(&format),
     ];
-    let fake = Fake::saying(format.check, says).await;
+    let fake = Fake::replying(format.check, replies).await;
     let models = models(
         json!({ "default": "p/gpt-5.5", "providers": { "p": provider(format.kind, &fake) } }),
     );
@@ -228,7 +241,11 @@ async fn what_passes_is_tried_again_with_the_same_model() {
 #[tokio::test]
 async fn a_line_that_was_closed_meanwhile_is_no_failure() {
     for format in formats() {
-        let fake = Fake::saying(format.check, vec![Say::Raw(Vec::new()), hello(&format)]).await;
+        let fake = Fake::replying(
+            format.check,
+            vec![FakeReply::Raw(Vec::new()), hello(&format)],
+        )
+        .await;
         let models = models(json!({
             "default": format!("p/{}", format.model),
             "providers": { "p": provider(format.kind, &fake) },
@@ -247,7 +264,7 @@ async fn waits_vary_and_grow() {
     let format = chat();
     let mut seen = Vec::new();
     for _ in 0..4 {
-        let fake = Fake::saying(format.check, vec![Say::error(500, "", "oops")]).await;
+        let fake = Fake::replying(format.check, vec![FakeReply::error(500, "", "oops")]).await;
         let models = models(
             json!({ "default": "p/gpt-4o", "providers": { "p": provider(format.kind, &fake) }, "retry": { "retries": 3 } }),
         );
@@ -266,14 +283,14 @@ async fn waits_vary_and_grow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_list_is_followed_in_order_and_the_error_tells_all_of_it() {
+async fn fallbacks_are_tried_in_order_and_all_errors_are_reported() {
     let formats = [anthropic(), chat(), responses(), gemini()];
     let mut fakes = Vec::new();
     for (format, status) in formats.iter().zip([401, 500, 400, 503]) {
         fakes.push(
-            Fake::saying(
+            Fake::replying(
                 format.check,
-                vec![Say::error(status, "", &format!("no from {status}"))],
+                vec![FakeReply::error(status, "", &format!("no from {status}"))],
             )
             .await,
         );
@@ -290,13 +307,13 @@ async fn the_list_is_followed_in_order_and_the_error_tells_all_of_it() {
     }));
     let error = ask(&models, &user("hi")).await.0.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Auth, "the first one's failure");
-    let mut asked: Vec<String> = error
+    let mut requested: Vec<String> = error
         .attempts
         .iter()
         .map(|attempt| attempt.model.provider.clone())
         .collect();
-    asked.dedup();
-    assert_eq!(asked, names);
+    requested.dedup();
+    assert_eq!(requested, names);
     let told = error.to_string();
     assert!(
         told.starts_with("a/claude-opus-5: answered 401: no from 401; then b/gpt-4o: answered 500"),
@@ -316,35 +333,38 @@ async fn the_list_is_followed_in_order_and_the_error_tells_all_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_other_model_should_decide_is_told_at_once() {
-    for (say, kind) in [
+async fn final_errors_do_not_fail_over() {
+    for (reply_with, kind) in [
         (
-            Say::error(400, "", "prompt is too long: 9 > 8"),
+            FakeReply::error(400, "", "prompt is too long: 9 > 8"),
             ErrorKind::ContextOverflow,
         ),
-        (Say::error(413, "", "too large"), ErrorKind::ContextOverflow),
         (
-            Say::error(400, "", "violates our usage policies"),
+            FakeReply::error(413, "", "too large"),
+            ErrorKind::ContextOverflow,
+        ),
+        (
+            FakeReply::error(400, "", "violates our usage policies"),
             ErrorKind::Refused,
         ),
         (
-            Say::Stream(anthropic().short.replace("end_turn", "refusal").into()),
+            FakeReply::Stream(anthropic().short.replace("end_turn", "refusal").into()),
             ErrorKind::Refused,
         ),
     ] {
-        let (reply, _, _, asked) = with_backup(vec![say.clone()], json!({})).await;
-        assert_eq!(reply.unwrap_err().kind, kind, "{say:?}");
-        assert_eq!(asked, 1);
+        let (reply, _, _, requested) = with_backup(vec![reply_with.clone()], json!({})).await;
+        assert_eq!(reply.unwrap_err().kind, kind, "{reply_with:?}");
+        assert_eq!(requested, 1);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_fallback_that_is_too_small_does_not_hide_what_happened() {
     let (one, two) = (anthropic(), chat());
-    let ill = Fake::saying(one.check, vec![Say::error(503, "", "busy")]).await;
-    let small = Fake::saying(
+    let ill = Fake::replying(one.check, vec![FakeReply::error(503, "", "busy")]).await;
+    let small = Fake::replying(
         two.check,
-        vec![Say::error(400, "", "maximum context length is 8")],
+        vec![FakeReply::error(400, "", "maximum context length is 8")],
     )
     .await;
     let models = models(json!({
@@ -364,8 +384,8 @@ async fn a_fallback_that_is_too_small_does_not_hide_what_happened() {
 async fn stopping_closes_the_line_and_is_no_failure_of_the_model() {
     for format in formats() {
         let half = format.short[..format.short.find("\n\n").unwrap() + 2].to_owned();
-        for hang in [Say::Silence, Say::Hang(half.into())] {
-            let fake = Fake::saying(format.check, vec![hang]).await;
+        for hang in [FakeReply::Silent, FakeReply::Hang(half.into())] {
+            let fake = Fake::replying(format.check, vec![hang]).await;
             let models = models(json!({
                 "default": format!("p/{}", format.model),
                 "fallbacks": ["p/other"],
@@ -376,7 +396,7 @@ async fn stopping_closes_the_line_and_is_no_failure_of_the_model() {
             let mut ignore = |_| {};
             let reply = models.reply(&request, &mut ignore, &cancel);
             let stop = async {
-                while fake.heard().is_empty() {
+                while fake.received().is_empty() {
                     tokio::task::yield_now().await;
                 }
                 cancel.cancel();
@@ -385,7 +405,7 @@ async fn stopping_closes_the_line_and_is_no_failure_of_the_model() {
             assert_eq!(reply.unwrap_err().kind, ErrorKind::Cancelled);
             let closed = fake.closed.acquire().await.unwrap();
             closed.forget();
-            assert_eq!(fake.heard().len(), 1, "nobody else was asked");
+            assert_eq!(fake.received().len(), 1, "nobody else was asked");
         }
     }
 }
@@ -393,7 +413,7 @@ async fn stopping_closes_the_line_and_is_no_failure_of_the_model() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_replies_come_at_once_from_many_tasks() {
     let format = responses();
-    let fake = Fake::saying(format.check, vec![hello(&format)]).await;
+    let fake = Fake::replying(format.check, vec![hello(&format)]).await;
     let models = std::sync::Arc::new(models(json!({
         "default": "p/gpt-5.5",
         "providers": { "p": provider(format.kind, &fake) },
@@ -405,15 +425,15 @@ async fn many_replies_come_at_once_from_many_tasks() {
     for task in tasks.collect::<Vec<_>>() {
         assert_eq!(task.await.unwrap(), "Hello");
     }
-    assert_eq!(fake.heard().len(), 100);
+    assert_eq!(fake.received().len(), 100);
 }
 
 #[tokio::test(start_paused = true)]
 async fn stopping_ends_a_wait_too() {
     let format = chat();
-    let fake = Fake::saying(
+    let fake = Fake::replying(
         format.check,
-        vec![Say::error(429, "retry-after: 25\r\n", "slow")],
+        vec![FakeReply::error(429, "retry-after: 25\r\n", "slow")],
     )
     .await;
     let models = models(

@@ -3,7 +3,7 @@
 use manyhands_llm::{ErrorKind, ModelError};
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, Say};
+use crate::fake::{Fake, FakeReply};
 use crate::support::{KEY, ask, chat, formats, models, outside, provider, user};
 
 async fn fails(kind: &str, fake: &Fake) -> ModelError {
@@ -18,20 +18,20 @@ async fn fails(kind: &str, fake: &Fake) -> ModelError {
 #[tokio::test]
 async fn a_key_that_is_echoed_is_not_shown() {
     let echo = format!("Incorrect API key provided: {KEY}. Find yours at example.com");
-    let fake = Fake::saying(|_| Ok(()), vec![Say::error(401, "", &echo)]).await;
+    let fake = Fake::replying(|_| Ok(()), vec![FakeReply::error(401, "", &echo)]).await;
     let error = fails("openai", &fake).await;
     assert_eq!(
-        fake.heard()[0].header("authorization"),
+        fake.received()[0].header("authorization"),
         format!("Bearer {KEY}"),
         "it was sent"
     );
-    let told = format!("{error} {error:?}");
-    assert!(told.contains("Incorrect API key provided: ***"), "{told}");
-    assert!(!told.contains(KEY), "{told}");
+    let text = format!("{error} {error:?}");
+    assert!(text.contains("Incorrect API key provided: ***"), "{text}");
+    assert!(!text.contains(KEY), "{text}");
 }
 
 #[tokio::test]
-async fn failures_within_a_reply_are_told_as_what_they_are() {
+async fn failures_within_a_reply_are_classified() {
     for (kind, stream, expect) in [
         (
             "anthropic",
@@ -89,17 +89,17 @@ async fn failures_within_a_reply_are_told_as_what_they_are() {
             ErrorKind::Overloaded,
         ),
     ] {
-        let fake = Fake::saying(
+        let fake = Fake::replying(
             |_| Ok(()),
-            vec![Say::Stream(format!("data: {stream}\n\n").into())],
+            vec![FakeReply::Stream(format!("data: {stream}\n\n").into())],
         )
         .await;
         let error = fails(kind, &fake).await;
         assert_eq!(error.kind, expect, "{kind} {stream}");
-        let told = error.to_string();
+        let text = error.to_string();
         assert!(
-            told.starts_with("p/gpt-4o: ") && told.lines().count() == 2,
-            "{told}"
+            text.starts_with("p/gpt-4o: ") && text.lines().count() == 2,
+            "{text}"
         );
     }
 }
@@ -125,21 +125,29 @@ async fn a_server_that_is_not_there_is_unreachable() {
 #[tokio::test]
 async fn no_request_goes_anywhere_but_to_the_base_url() {
     let format = chat();
-    let elsewhere = Fake::saying(|_| Ok(()), vec![Say::Stream(format.short.clone().into())]).await;
+    let elsewhere = Fake::replying(
+        |_| Ok(()),
+        vec![FakeReply::Stream(format.short.clone().into())],
+    )
+    .await;
     let to: &'static str = Box::leak(
         format!("location: {}/v1/chat/completions\r\n", elsewhere.url()).into_boxed_str(),
     );
-    let fake = Fake::saying(format.check, vec![Say::Whole(307, to, String::new())]).await;
+    let fake = Fake::replying(format.check, vec![FakeReply::Whole(307, to, String::new())]).await;
     let error = fails("openai", &fake).await;
     assert_eq!(error.kind, ErrorKind::BadRequest);
     assert!(error.to_string().contains("base_url"), "{error}");
-    assert_eq!((fake.heard().len(), elsewhere.heard().len()), (1, 0));
+    assert_eq!((fake.received().len(), elsewhere.received().len()), (1, 0));
 }
 
 #[tokio::test]
-async fn what_is_not_set_up_says_how_to_set_it_up() {
+async fn missing_configuration_is_explained() {
     let format = chat();
-    let fake = Fake::saying(format.check, vec![Say::Stream(format.short.clone().into())]).await;
+    let fake = Fake::replying(
+        format.check,
+        vec![FakeReply::Stream(format.short.clone().into())],
+    )
+    .await;
     let mut no_key = provider(format.kind, &fake);
     no_key["api_key"] = json!("vault:missing");
     for (settings, kind, words) in [
@@ -154,13 +162,17 @@ async fn what_is_not_set_up_says_how_to_set_it_up() {
         assert_eq!(error.kind, kind);
         assert!(error.to_string().contains(words), "{error}");
     }
-    assert_eq!(fake.heard().len(), 0, "without its key nothing is sent");
+    assert_eq!(fake.received().len(), 0, "without its key nothing is sent");
 }
 
 #[tokio::test]
 async fn one_broken_provider_does_not_keep_the_others_from_working() {
     let format = chat();
-    let fake = Fake::saying(format.check, vec![Say::Stream(format.short.clone().into())]).await;
+    let fake = Fake::replying(
+        format.check,
+        vec![FakeReply::Stream(format.short.clone().into())],
+    )
+    .await;
     let settings: Value = json!({
         "default": "broken/m",
         "fallbacks": ["nobody/m", "nonsense", "scripted/m", "p/gpt-4o"],
@@ -193,7 +205,7 @@ async fn one_broken_provider_does_not_keep_the_others_from_working() {
 async fn a_reply_without_end_is_not_read_for_ever() {
     for format in formats() {
         let endless = "data: ".to_owned() + &"x".repeat(17 * 1024 * 1024);
-        let fake = Fake::saying(format.check, vec![Say::Stream(endless.into())]).await;
+        let fake = Fake::replying(format.check, vec![FakeReply::Stream(endless.into())]).await;
         let models = models(json!({
             "default": format!("p/{}", format.model),
             "providers": { "p": provider(format.kind, &fake) },

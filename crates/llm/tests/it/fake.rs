@@ -12,14 +12,14 @@ use tokio::sync::Semaphore;
 
 /// One request; header names in lower case.
 #[derive(Debug, Clone, Default)]
-pub struct Heard {
+pub struct ReceivedRequest {
     pub method: String,
     pub target: String,
     pub headers: BTreeMap<String, String>,
     pub body: Value,
 }
 
-impl Heard {
+impl ReceivedRequest {
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
@@ -27,7 +27,7 @@ impl Heard {
 
 /// What to answer.
 #[derive(Debug, Clone)]
-pub enum Say {
+pub enum FakeReply {
     /// A document, with more headers.
     Whole(u16, &'static str, String),
     /// A stream of events that ends as it should.
@@ -39,24 +39,24 @@ pub enum Say {
     /// A stream that goes silent after these bytes.
     Hang(Vec<u8>),
     /// Not a byte.
-    Silence,
+    Silent,
     /// These bytes instead of HTTP.
     Raw(Vec<u8>),
 }
 
-impl Say {
+impl FakeReply {
     pub fn error(status: u16, headers: &'static str, message: &str) -> Self {
         let body = json!({ "error": { "type": "x", "message": message } });
         Self::Whole(status, headers, body.to_string())
     }
 }
 
-type Check = dyn Fn(&Heard) -> Result<(), String> + Send + Sync;
-type Script = dyn Fn(usize) -> Say + Send + Sync;
+type Check = dyn Fn(&ReceivedRequest) -> Result<(), String> + Send + Sync;
+type Script = dyn Fn(usize) -> FakeReply + Send + Sync;
 
 pub struct Fake {
     address: SocketAddr,
-    heard: Arc<Mutex<Vec<Heard>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     /// One permit for each line that the far end closed while we hung.
     pub closed: Arc<Semaphore>,
 }
@@ -64,7 +64,7 @@ pub struct Fake {
 struct Inside {
     check: Box<Check>,
     script: Box<Script>,
-    heard: Arc<Mutex<Vec<Heard>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     closed: Arc<Semaphore>,
     count: AtomicUsize,
 }
@@ -72,19 +72,19 @@ struct Inside {
 impl Fake {
     /// Answers the nth request with `script(n)`, if `check` takes it.
     pub async fn start(
-        check: impl Fn(&Heard) -> Result<(), String> + Send + Sync + 'static,
-        script: impl Fn(usize) -> Say + Send + Sync + 'static,
+        check: impl Fn(&ReceivedRequest) -> Result<(), String> + Send + Sync + 'static,
+        script: impl Fn(usize) -> FakeReply + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let inside = Arc::new(Inside {
             check: Box::new(check),
             script: Box::new(script),
-            heard: Arc::default(),
+            received: Arc::default(),
             closed: Arc::new(Semaphore::new(0)),
             count: AtomicUsize::new(0),
         });
-        let (heard, closed) = (Arc::clone(&inside.heard), Arc::clone(&inside.closed));
+        let (received, closed) = (Arc::clone(&inside.received), Arc::clone(&inside.closed));
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 tokio::spawn(Arc::clone(&inside).serve(socket));
@@ -92,40 +92,40 @@ impl Fake {
         });
         Self {
             address,
-            heard,
+            received,
             closed,
         }
     }
 
     /// Says these in order, and the last one for ever.
-    pub async fn saying(
-        check: impl Fn(&Heard) -> Result<(), String> + Send + Sync + 'static,
-        says: Vec<Say>,
+    pub async fn replying(
+        check: impl Fn(&ReceivedRequest) -> Result<(), String> + Send + Sync + 'static,
+        replies: Vec<FakeReply>,
     ) -> Self {
-        Self::start(check, move |n| says[n.min(says.len() - 1)].clone()).await
+        Self::start(check, move |n| replies[n.min(replies.len() - 1)].clone()).await
     }
 
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub fn heard(&self) -> Vec<Heard> {
-        self.heard.lock().unwrap().clone()
+    pub fn received(&self) -> Vec<ReceivedRequest> {
+        self.received.lock().unwrap().clone()
     }
 }
 
 impl Inside {
     async fn serve(self: Arc<Self>, mut socket: TcpStream) {
-        let Some(heard) = hear(&mut socket).await else {
+        let Some(received) = read_request(&mut socket).await else {
             return;
         };
-        self.heard.lock().unwrap().push(heard.clone());
-        let say = match (self.check)(&heard) {
+        self.received.lock().unwrap().push(received.clone());
+        let reply_with = match (self.check)(&received) {
             Ok(()) => (self.script)(self.count.fetch_add(1, Ordering::SeqCst)),
-            Err(wrong) => Say::error(400, "", &format!("strict: {wrong}")),
+            Err(wrong) => FakeReply::error(400, "", &format!("strict: {wrong}")),
         };
-        let hangs = matches!(say, Say::Hang(_) | Say::Silence);
-        let _ = socket.write_all(&bytes(say)).await;
+        let hangs = matches!(reply_with, FakeReply::Hang(_) | FakeReply::Silent);
+        let _ = socket.write_all(&bytes(reply_with)).await;
         if !hangs {
             let _ = socket.shutdown().await;
         }
@@ -136,7 +136,7 @@ impl Inside {
     }
 }
 
-fn bytes(say: Say) -> Vec<u8> {
+fn bytes(reply_with: FakeReply) -> Vec<u8> {
     let head = |more: &str| {
         format!(
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n{more}\r\n"
@@ -147,23 +147,25 @@ fn bytes(say: Say) -> Vec<u8> {
         length => [format!("{length:x}\r\n").as_bytes(), body, b"\r\n"].concat(),
     };
     const CHUNKED: &str = "transfer-encoding: chunked\r\n";
-    match say {
-        Say::Whole(status, headers, body) => {
+    match reply_with {
+        FakeReply::Whole(status, headers, body) => {
             let length = body.len();
             let head = format!(
                 "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n"
             );
             [head.into_bytes(), body.into_bytes()].concat()
         }
-        Say::Stream(body) => [head(CHUNKED).as_bytes(), &chunk(&body), b"0\r\n\r\n"].concat(),
-        Say::Break(body) | Say::Hang(body) => [head(CHUNKED).as_bytes(), &chunk(&body)].concat(),
-        Say::End(body) => [head("").as_bytes(), &body].concat(),
-        Say::Silence => Vec::new(),
-        Say::Raw(bytes) => bytes,
+        FakeReply::Stream(body) => [head(CHUNKED).as_bytes(), &chunk(&body), b"0\r\n\r\n"].concat(),
+        FakeReply::Break(body) | FakeReply::Hang(body) => {
+            [head(CHUNKED).as_bytes(), &chunk(&body)].concat()
+        }
+        FakeReply::End(body) => [head("").as_bytes(), &body].concat(),
+        FakeReply::Silent => Vec::new(),
+        FakeReply::Raw(bytes) => bytes,
     }
 }
 
-async fn hear(socket: &mut TcpStream) -> Option<Heard> {
+async fn read_request(socket: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -176,21 +178,21 @@ async fn hear(socket: &mut TcpStream) -> Option<Heard> {
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
     let mut lines = head.lines();
     let mut first = lines.next()?.split(' ');
-    let mut heard = Heard {
+    let mut received = ReceivedRequest {
         method: first.next()?.to_owned(),
         target: first.next()?.to_owned(),
-        ..Heard::default()
+        ..ReceivedRequest::default()
     };
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let name = name.to_ascii_lowercase();
-        heard.headers.insert(name, value.trim().to_owned());
+        received.headers.insert(name, value.trim().to_owned());
     }
-    let length: usize = heard.header("content-length").parse().unwrap_or(0);
+    let length: usize = received.header("content-length").parse().unwrap_or(0);
     while bytes.len() < end + length {
         if socket.read_buf(&mut bytes).await.ok()? == 0 {
             return None;
         }
     }
-    heard.body = serde_json::from_slice(&bytes[end..]).unwrap_or(Value::Null);
-    Some(heard)
+    received.body = serde_json::from_slice(&bytes[end..]).unwrap_or(Value::Null);
+    Some(received)
 }

@@ -7,7 +7,7 @@ use manyhands_llm::{
 };
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, Say};
+use crate::fake::{Fake, FakeReply};
 use crate::support::{Format, ask, formats, models, provider};
 
 fn image() -> Block {
@@ -137,7 +137,11 @@ async fn sent(
     model: &str,
     change: impl FnOnce(&mut ModelRequest),
 ) -> (Value, Vec<String>) {
-    let fake = Fake::saying(format.check, vec![Say::Stream(format.short.clone().into())]).await;
+    let fake = Fake::replying(
+        format.check,
+        vec![FakeReply::Stream(format.short.clone().into())],
+    )
+    .await;
     let models = models(json!({ "providers": { "p": provider(format.kind, &fake) } }));
     let id: ModelId = format!("p/{model}").parse().unwrap();
     let mut request = everything(&id, opaque_of(format.kind));
@@ -145,7 +149,7 @@ async fn sent(
     let (reply, _) = ask(&models, &request).await;
     let reply = reply.unwrap_or_else(|error| panic!("{model}: {error}"));
     assert_eq!(reply.text(), "Hello");
-    (fake.heard()[0].body.clone(), reply.notes)
+    (fake.received()[0].body.clone(), reply.notes)
 }
 
 #[tokio::test]
@@ -160,7 +164,7 @@ async fn everything_is_sent_as_each_provider_takes_it() {
 }
 
 #[tokio::test]
-async fn every_level_of_thought_is_taken_by_every_model() {
+async fn every_model_accepts_every_thinking_level() {
     use Thinking::{High, Low, Medium, Minimal, None, Xhigh};
     let models: [(usize, &[&str]); 4] = [
         (
@@ -342,7 +346,7 @@ async fn any_json_object_can_be_asked_for_in_each_format() {
 }
 
 #[tokio::test]
-async fn a_schema_that_cannot_be_enforced_is_asked_for_in_words() {
+async fn an_unenforceable_schema_is_requested_in_the_prompt() {
     let open = json!({ "type": "object", "additionalProperties": { "type": "string" } });
     let output =
         |request: &mut ModelRequest| request.output.as_mut().unwrap().schema = open.clone();

@@ -1,48 +1,48 @@
 //! Which models there are, and whether one answers.
 
-use manyhands_llm::{ErrorKind, Offered};
+use manyhands_llm::{ErrorKind, OfferedModel};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::fake::{Fake, Heard, Say};
+use crate::fake::{Fake, FakeReply, ReceivedRequest};
 use crate::support::{KEY, chat, models};
 
 fn is(
     target: &'static str,
     header: &'static str,
-) -> impl Fn(&Heard) -> Result<(), String> + Send + Sync {
-    move |heard| {
-        let key = heard.header(header);
+) -> impl Fn(&ReceivedRequest) -> Result<(), String> + Send + Sync {
+    move |received| {
+        let key = received.header(header);
         let known = key == KEY || key == format!("Bearer {KEY}");
-        (heard.method == "GET" && heard.target == target && known)
+        (received.method == "GET" && received.target == target && known)
             .then_some(())
-            .ok_or_else(|| format!("{} {}", heard.method, heard.target))
+            .ok_or_else(|| format!("{} {}", received.method, received.target))
     }
 }
 
-fn list(body: serde_json::Value) -> Vec<Say> {
-    vec![Say::Whole(200, "", body.to_string())]
+fn list(body: serde_json::Value) -> Vec<FakeReply> {
+    vec![FakeReply::Whole(200, "", body.to_string())]
 }
 
 #[tokio::test]
-async fn every_server_is_asked_for_its_list_in_its_own_way() {
-    let claude = Fake::saying(is("/v1/models?limit=1000", "x-api-key"), list(json!({ "data": [{ "type": "model", "id": "claude-opus-5-5", "display_name": "Claude Opus 5.5", "max_input_tokens": 1000 }] }))).await;
-    let openai = Fake::saying(
+async fn model_lists_are_read_from_every_kind_of_server() {
+    let claude = Fake::replying(is("/v1/models?limit=1000", "x-api-key"), list(json!({ "data": [{ "type": "model", "id": "claude-opus-5-5", "display_name": "Claude Opus 5.5", "max_input_tokens": 1000 }] }))).await;
+    let openai = Fake::replying(
         is("/v1/models", "authorization"),
         list(json!({ "object": "list", "data": [{ "id": "gpt-5.5", "object": "model" }] })),
     )
     .await;
-    let google = Fake::saying(is("/v1beta/models?pageSize=1000", "x-goog-api-key"), list(json!({ "models": [
+    let google = Fake::replying(is("/v1beta/models?pageSize=1000", "x-goog-api-key"), list(json!({ "models": [
         { "name": "models/gemini-3.5-flash", "displayName": "Flash", "inputTokenLimit": 9, "supportedGenerationMethods": ["generateContent"] },
         { "name": "models/embed", "supportedGenerationMethods": ["embedContent"] },
     ] }))).await;
     // An old Ollama has no /v1/models.
-    let ollama = Fake::saying(
+    let ollama = Fake::replying(
         is("/api/tags", "authorization"),
         list(json!({ "models": [{ "name": "qwen3:4b" }] })),
     )
     .await;
-    let broken = Fake::saying(|_| Ok(()), vec![Say::error(401, "", "no")]).await;
+    let broken = Fake::replying(|_| Ok(()), vec![FakeReply::error(401, "", "no")]).await;
     let entry = |kind: &str, fake: &Fake| json!({ "kind": kind, "base_url": fake.url(), "api_key": "vault:key" });
     let models = models(json!({
         "default": "claude/claude-opus-5-5",
@@ -61,14 +61,14 @@ async fn every_server_is_asked_for_its_list_in_its_own_way() {
             .offered
             .clone()
     };
-    let named = |model: &str| Offered {
+    let named = |model: &str| OfferedModel {
         model: model.into(),
         title: None,
         context_tokens: None,
     };
     assert_eq!(
         offered("claude").unwrap(),
-        [Offered {
+        [OfferedModel {
             model: "claude-opus-5-5".into(),
             title: Some("Claude Opus 5.5".into()),
             context_tokens: Some(1000)
@@ -77,7 +77,7 @@ async fn every_server_is_asked_for_its_list_in_its_own_way() {
     assert_eq!(offered("openai").unwrap(), [named("gpt-5.5")]);
     assert_eq!(
         offered("google").unwrap(),
-        [Offered {
+        [OfferedModel {
             model: "gemini-3.5-flash".into(),
             title: Some("Flash".into()),
             context_tokens: Some(9)
@@ -91,13 +91,13 @@ async fn every_server_is_asked_for_its_list_in_its_own_way() {
 }
 
 #[tokio::test]
-async fn a_test_asks_once_and_says_how_it_went() {
+async fn a_test_sends_one_request_and_reports_the_result() {
     let format = chat();
-    let fake = Fake::saying(
+    let fake = Fake::replying(
         format.check,
         vec![
-            Say::Stream(format.short.clone().into()),
-            Say::error(500, "", "oops"),
+            FakeReply::Stream(format.short.clone().into()),
+            FakeReply::error(500, "", "oops"),
         ],
     )
     .await;
@@ -110,5 +110,9 @@ async fn a_test_asks_once_and_says_how_it_went() {
     assert_eq!((checked.text.as_str(), checked.usage.output), ("Hello", 3));
     let error = models.test(&model, &cancel).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Server { status: 500 });
-    assert_eq!(fake.heard().len(), 2, "neither tried again nor handed on");
+    assert_eq!(
+        fake.received().len(),
+        2,
+        "neither tried again nor handed on"
+    );
 }

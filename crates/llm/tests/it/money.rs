@@ -7,12 +7,12 @@ use manyhands_llm::{
 };
 use serde_json::json;
 
-use crate::fake::{Fake, Say};
+use crate::fake::{Fake, FakeReply};
 use crate::support::{ask, chat, models_with, outside, provider, user};
 
 const PRICE: &str = r#"{ "input": 1.0, "output": 10.0 }"#;
 
-fn asked() -> ModelRequest {
+fn requested() -> ModelRequest {
     ModelRequest {
         max_output_tokens: Some(100),
         account: BillingContext {
@@ -24,9 +24,9 @@ fn asked() -> ModelRequest {
     }
 }
 
-async fn set_up(caps: Caps, says: Vec<Say>, priced: bool) -> (Models, MemoryBudget, Fake) {
+async fn set_up(caps: Caps, says: Vec<FakeReply>, priced: bool) -> (Models, MemoryBudget, Fake) {
     let format = chat();
-    let fake = Fake::saying(format.check, says).await;
+    let fake = Fake::replying(format.check, says).await;
     let budget = MemoryBudget::new(caps, outside(Arc::new(manyhands_llm::NoBudget)).clock);
     let mut settings = json!({ "default": "p/gpt-4o", "providers": { "p": provider(format.kind, &fake) }, "retry": { "retries": 0 } });
     if priced {
@@ -46,25 +46,25 @@ fn day(micro_dollars: u64) -> Caps {
     }
 }
 
-fn hello() -> Say {
-    Say::Stream(chat().short.into())
+fn hello() -> FakeReply {
+    FakeReply::Stream(chat().short.into())
 }
 
 #[tokio::test]
 async fn a_call_that_could_cost_too_much_is_never_made() {
     // A hundred tokens of reply alone could cost a thousand.
     let (models, budget, fake) = set_up(day(1_000), vec![hello()], true).await;
-    let error = ask(&models, &asked()).await.0.unwrap_err();
+    let error = ask(&models, &requested()).await.0.unwrap_err();
     assert_eq!(error.kind, ErrorKind::OverBudget);
     assert!(
         error.to_string().contains("models.limits.per_day.dollars"),
         "{error}"
     );
-    assert_eq!(fake.heard().len(), 0);
+    assert_eq!(fake.received().len(), 0);
     assert_eq!(budget.spent(Scope::Day, ""), (0, 0));
     let (models, budget, fake) = set_up(day(1_100), vec![hello()], true).await;
-    let reply = ask(&models, &asked()).await.0.unwrap();
-    assert_eq!(fake.heard().len(), 1);
+    let reply = ask(&models, &requested()).await.0.unwrap();
+    assert_eq!(fake.received().len(), 1);
     // Nine read, three written.
     assert_eq!(reply.cost, Cost::MicroDollars(39));
     for (scope, key) in [
@@ -78,24 +78,28 @@ async fn a_call_that_could_cost_too_much_is_never_made() {
 }
 
 #[tokio::test]
-async fn what_failed_before_it_began_costs_nothing() {
-    let (models, budget, fake) =
-        set_up(day(1_100), vec![Say::error(500, "", "oops"), hello()], true).await;
-    assert!(ask(&models, &asked()).await.0.is_err());
+async fn a_request_that_failed_before_the_reply_costs_nothing() {
+    let (models, budget, fake) = set_up(
+        day(1_100),
+        vec![FakeReply::error(500, "", "oops"), hello()],
+        true,
+    )
+    .await;
+    assert!(ask(&models, &requested()).await.0.is_err());
     assert_eq!(budget.spent(Scope::Day, ""), (0, 0));
     assert!(
-        ask(&models, &asked()).await.0.is_ok(),
+        ask(&models, &requested()).await.0.is_ok(),
         "what was set aside went back"
     );
-    assert_eq!(fake.heard().len(), 2);
+    assert_eq!(fake.received().len(), 2);
 }
 
 #[tokio::test]
-async fn what_broke_off_in_the_middle_was_paid_for() {
+async fn a_cut_reply_is_charged() {
     let text = chat().short;
     let half = text.as_bytes()[..text.find("\n\n").unwrap() + 2].to_vec();
-    let (models, budget, _) = set_up(Caps::default(), vec![Say::Break(half)], true).await;
-    let error = ask(&models, &asked()).await.0.unwrap_err();
+    let (models, budget, _) = set_up(Caps::default(), vec![FakeReply::Break(half)], true).await;
+    let error = ask(&models, &requested()).await.0.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Cut);
     let spent = error.attempts[0].spent.unwrap();
     assert!(
@@ -113,15 +117,15 @@ async fn what_broke_off_in_the_middle_was_paid_for() {
 async fn a_server_on_this_machine_is_free_unless_priced() {
     let (models, _, _) = set_up(day(0), vec![hello()], false).await;
     assert_eq!(
-        ask(&models, &asked()).await.0.unwrap().cost,
+        ask(&models, &requested()).await.0.unwrap().cost,
         Cost::MicroDollars(0)
     );
     let (models, _, fake) = set_up(day(0), vec![hello()], true).await;
     assert_eq!(
-        ask(&models, &asked()).await.0.unwrap_err().kind,
+        ask(&models, &requested()).await.0.unwrap_err().kind,
         ErrorKind::OverBudget
     );
-    assert_eq!(fake.heard().len(), 0);
+    assert_eq!(fake.received().len(), 0);
     let settings = json!({ "providers": { "far": { "kind": "openai", "base_url": "https://far.example/v1" } } });
     let models = models_with(settings, Arc::new(manyhands_llm::NoBudget));
     assert_eq!(models.price(&"far/nobody-knows".parse().unwrap()), None);
@@ -135,15 +139,19 @@ async fn a_server_on_this_machine_is_free_unless_priced() {
 async fn many_calls_at_once_stay_within_the_limit() {
     // Each sets aside about 1,008 and comes to 39.
     let (models, budget, fake) = set_up(day(3_100), vec![hello()], true).await;
-    let request = asked();
+    let request = requested();
     let replies = futures_util::future::join_all((0..20).map(|_| ask(&models, &request))).await;
-    let good = replies.iter().filter(|(reply, _)| reply.is_ok()).count();
-    let over = replies.iter().filter_map(|(reply, _)| reply.as_ref().err());
+    let succeeded = replies.iter().filter(|(reply, _)| reply.is_ok()).count();
+    let refused = replies.iter().filter_map(|(reply, _)| reply.as_ref().err());
     assert!(
-        over.clone()
+        refused
+            .clone()
             .all(|error| error.kind == ErrorKind::OverBudget)
     );
-    assert_eq!((good + over.count(), fake.heard().len()), (20, good));
-    assert!(good >= 3, "{good}");
-    assert_eq!(budget.spent(Scope::Day, "").0, good as u64 * 39);
+    assert_eq!(
+        (succeeded + refused.count(), fake.received().len()),
+        (20, succeeded)
+    );
+    assert!(succeeded >= 3, "{succeeded}");
+    assert_eq!(budget.spent(Scope::Day, "").0, succeeded as u64 * 39);
 }

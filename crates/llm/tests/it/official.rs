@@ -11,13 +11,13 @@ use std::process::Command;
 use manyhands_llm::settings::ProviderKind;
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, Say};
+use crate::fake::{Fake, FakeReply};
 use crate::npm::packages;
 use crate::support::{Format, KEY, formats};
 
 /// What the official client of a format reads of `stream`.
 async fn client(format: &Format, stream: String) -> Value {
-    let fake = Fake::saying(format.check, vec![Say::Stream(stream.into())]).await;
+    let fake = Fake::replying(format.check, vec![FakeReply::Stream(stream.into())]).await;
     let kind = serde_json::to_value(format.kind).unwrap();
     let args = [kind.as_str().unwrap(), &fake.url(), format.model, KEY].map(str::to_owned);
     let node = move || {
@@ -32,7 +32,7 @@ async fn client(format: &Format, stream: String) -> Value {
         "{kind}: {}",
         String::from_utf8_lossy(&ran.stderr)
     );
-    assert_eq!(fake.heard().len(), 1, "{kind}: it asks once");
+    assert_eq!(fake.received().len(), 1, "{kind}: it asks once");
     serde_json::from_slice(&ran.stdout).unwrap()
 }
 
@@ -53,7 +53,7 @@ fn sound(format: &Format) -> String {
 }
 
 #[tokio::test]
-async fn the_makers_clients_read_what_we_read() {
+async fn the_official_clients_read_the_same_replies() {
     for format in formats() {
         let kind = format.kind;
         let stream = sound(&format);

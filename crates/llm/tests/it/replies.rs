@@ -4,23 +4,23 @@ use manyhands_llm::settings::ProviderKind;
 use manyhands_llm::{Arguments, Cost, Delta, Message, ReplyBlock, StopReason, ToolResult, Usage};
 use serde_json::json;
 
-use crate::fake::{Fake, Say};
+use crate::fake::{Fake, FakeReply};
 use crate::support::{Format, ask, chat, formats, models, provider, user};
 
 async fn reply_to(format: &Format, stream: &str) -> (manyhands_llm::Reply, Vec<Delta>) {
-    let fake = Fake::saying(format.check, vec![Say::Stream(stream.into())]).await;
+    let fake = Fake::replying(format.check, vec![FakeReply::Stream(stream.into())]).await;
     let models = models(
         json!({ "default": format!("p/{}", format.model), "providers": { "p": provider(format.kind, &fake) },
         "prices": { format.model: { "input": 1.0, "output": 10.0, "cache_read": 0.1, "cache_write": 2.0 } } }),
     );
-    let (reply, heard) = ask(&models, &user("hi")).await;
-    (reply.unwrap(), heard)
+    let (reply, received) = ask(&models, &user("hi")).await;
+    (reply.unwrap(), received)
 }
 
 #[tokio::test]
 async fn thoughts_texts_and_parallel_calls_are_the_same_from_everyone() {
     for format in formats() {
-        let (reply, heard) = reply_to(&format, &format.rich).await;
+        let (reply, received) = reply_to(&format, &format.rich).await;
         let kind = format.kind;
         assert_eq!(reply.text(), "Looking it up \u{1f980}", "{kind:?}");
         assert_eq!(reply.stop, StopReason::Calls);
@@ -41,17 +41,17 @@ async fn thoughts_texts_and_parallel_calls_are_the_same_from_everyone() {
             panic!("{calls:?}");
         };
         assert!(problem.contains("JSON"), "{problem}");
-        check_deltas(&heard, kind);
+        check_deltas(&received, kind);
     }
 }
 
 #[track_caller]
-fn check_deltas(heard: &[Delta], kind: ProviderKind) {
+fn check_deltas(received: &[Delta], kind: ProviderKind) {
     let mut text = String::new();
     let mut thought = String::new();
     let mut arguments = [String::new(), String::new()];
     let mut started = 0;
-    for delta in heard {
+    for delta in received {
         match delta {
             Delta::Text(more) => text.push_str(more),
             Delta::Thinking(more) => thought.push_str(more),
@@ -99,13 +99,13 @@ async fn tokens_and_costs_add_up() {
 }
 
 #[tokio::test]
-async fn a_reply_goes_back_as_it_came_and_is_taken() {
+async fn a_reply_is_sent_back_unchanged_and_accepted() {
     for format in formats() {
-        let says = vec![
-            Say::Stream(format.rich.clone().into()),
-            Say::Stream(format.short.clone().into()),
+        let replies = vec![
+            FakeReply::Stream(format.rich.clone().into()),
+            FakeReply::Stream(format.short.clone().into()),
         ];
-        let fake = Fake::saying(format.check, says).await;
+        let fake = Fake::replying(format.check, replies).await;
         let models = models(
             json!({ "default": format!("p/{}", format.model), "providers": { "p": provider(format.kind, &fake) } }),
         );
@@ -124,7 +124,7 @@ async fn a_reply_goes_back_as_it_came_and_is_taken() {
         request.messages.push(Message::Tool { results });
         let (second, _) = ask(&models, &request).await;
         assert_eq!(second.unwrap().text(), "Hello", "{:?}", format.kind);
-        let sent = fake.heard()[1].body.to_string();
+        let sent = fake.received()[1].body.to_string();
         let secret = match format.kind {
             ProviderKind::Openai => continue,
             ProviderKind::OpenaiResponses => "enc-1",
@@ -151,7 +151,7 @@ async fn servers_that_are_only_compatible_are_understood() {
         r#"{"tool_calls":[{"index":5,"function":{"name":"z"}}]}"#,
         "",
     ) + &chunk("{}", r#","finish_reason":"stop""#);
-    let fake = Fake::saying(format.check, vec![Say::End(stream.into())]).await;
+    let fake = Fake::replying(format.check, vec![FakeReply::End(stream.into())]).await;
     let models = models(
         json!({ "default": "p/gpt-4o", "providers": { "p": provider(format.kind, &fake) } }),
     );
@@ -198,33 +198,41 @@ async fn addresses_are_taken_with_and_without_the_version() {
         ("/api/v1", "/api/v1/chat/completions"),
         ("/openai", "/openai/chat/completions"),
     ] {
-        let fake = Fake::saying(|_| Ok(()), vec![Say::Stream(format.short.clone().into())]).await;
+        let fake = Fake::replying(
+            |_| Ok(()),
+            vec![FakeReply::Stream(format.short.clone().into())],
+        )
+        .await;
         let base = format!("{}{suffix}", fake.url());
         let models = models(
             json!({ "default": "p/m", "providers": { "p": { "kind": "openai", "base_url": base } } }),
         );
         ask(&models, &user("hi")).await.0.unwrap();
-        let heard = &fake.heard()[0];
-        assert_eq!(heard.target, target);
+        let received = &fake.received()[0];
+        assert_eq!(received.target, target);
         assert_eq!(
-            heard.header("authorization"),
+            received.header("authorization"),
             "",
             "no key is sent where none is set"
         );
     }
     let claude = crate::support::anthropic();
     for suffix in ["", "/v1"] {
-        let fake = Fake::saying(|_| Ok(()), vec![Say::Stream(claude.short.clone().into())]).await;
+        let fake = Fake::replying(
+            |_| Ok(()),
+            vec![FakeReply::Stream(claude.short.clone().into())],
+        )
+        .await;
         let base = format!("{}/anthropic{suffix}", fake.url());
         let models = models(
             json!({ "default": "p/m", "providers": { "p": { "kind": "anthropic", "base_url": base,
             "headers": { "x-team": "desk", "x-proxy-key": "vault:key" } } } }),
         );
         ask(&models, &user("hi")).await.0.unwrap();
-        let heard = &fake.heard()[0];
-        assert_eq!(heard.target, "/anthropic/v1/messages");
+        let received = &fake.received()[0];
+        assert_eq!(received.target, "/anthropic/v1/messages");
         assert_eq!(
-            (heard.header("x-team"), heard.header("x-proxy-key")),
+            (received.header("x-team"), received.header("x-proxy-key")),
             ("desk", crate::support::KEY)
         );
     }

@@ -54,14 +54,14 @@ async fn turns_come_in_order_and_say_that_they_are_scripted() {
         (reply.text(), reply.usage.input, reply.cost),
         ("First.".into(), 10, Cost::MicroDollars(0))
     );
-    let (reply, heard) = ask(&models, &user("b")).await;
+    let (reply, received) = ask(&models, &user("b")).await;
     let reply = reply.unwrap();
     assert_eq!(
         (reply.text(), reply.stop),
         ("Second.".into(), StopReason::Length)
     );
     assert_eq!(
-        heard,
+        received,
         [
             Delta::Thinking("hm".into()),
             Delta::Text("Sec".into()),
@@ -76,7 +76,7 @@ async fn turns_come_in_order_and_say_that_they_are_scripted() {
 }
 
 #[tokio::test]
-async fn turns_answer_what_was_said_or_done_last() {
+async fn scripted_turns_match_the_last_message_or_result() {
     let (models, _folder) = play(DEMO);
     let mut request = user("What is the WEATHER like?");
     let reply = ask(&models, &request).await.0.unwrap();
@@ -102,7 +102,7 @@ async fn turns_answer_what_was_said_or_done_last() {
 }
 
 #[tokio::test]
-async fn conversations_have_places_of_their_own_that_survive_a_restart() {
+async fn conversations_keep_their_position_across_a_restart() {
     let (models, _folder) = play(DEMO);
     let of = |session: &str, messages: Vec<Message>| {
         let mut request = ModelRequest {
@@ -136,14 +136,14 @@ async fn errors_and_delays_take_the_same_road_as_real_ones() {
     let started = Instant::now();
     ask(&models, &user("x")).await.0.unwrap();
     assert_eq!(started.elapsed(), Duration::from_millis(2_500));
-    let (reply, heard) = ask(&models, &user("y")).await;
+    let (reply, received) = ask(&models, &user("y")).await;
     assert_eq!(reply.unwrap().text(), "found");
     assert!(
         matches!(
-            &heard[..],
+            &received[..],
             [Delta::Text(_), Delta::Restart { .. }, Delta::Text(_)]
         ),
-        "{heard:?}"
+        "{received:?}"
     );
 }
 
@@ -201,7 +201,7 @@ async fn no_script_goes_by_the_name_of_a_model() {
 }
 
 #[tokio::test]
-async fn a_wrong_script_says_what_is_wrong() {
+async fn an_invalid_script_is_explained() {
     for (yaml, words) in [
         ("turns:\n  - {}", "turn 1 says nothing"),
         ("turns:\n  - { txt: hi }", "txt"),

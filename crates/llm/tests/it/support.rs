@@ -11,7 +11,7 @@ use manyhands_llm::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::fake::{Fake, Heard};
+use crate::fake::{Fake, ReceivedRequest};
 use crate::strict;
 
 pub const KEY: &str = "sk-canary-key";
@@ -58,12 +58,12 @@ pub async fn ask(
     models: &Models,
     request: &ModelRequest,
 ) -> (Result<Reply, ModelError>, Vec<Delta>) {
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     let cancel = CancellationToken::new();
     let reply = models
-        .reply(request, &mut |delta| heard.push(delta), &cancel)
+        .reply(request, &mut |delta| received.push(delta), &cancel)
         .await;
-    (reply, heard)
+    (reply, received)
 }
 
 pub fn user(text: &str) -> ModelRequest {
@@ -77,7 +77,7 @@ pub fn user(text: &str) -> ModelRequest {
 pub struct Format {
     pub kind: ProviderKind,
     pub model: &'static str,
-    pub check: fn(&Heard) -> Result<(), String>,
+    pub check: fn(&ReceivedRequest) -> Result<(), String>,
     /// A thought, a text, two calls and the usage.
     pub rich: String,
     /// "Hello" in two pieces.
@@ -228,16 +228,16 @@ pub fn responses() -> Format {
     };
     let usage = json!({ "input_tokens": 1150, "input_tokens_details": { "cached_tokens": 1000, "cache_write_tokens": 50 },
         "output_tokens": 40, "output_tokens_details": { "reasoning_tokens": 10 } });
-    let said = |index: u64, pieces: [&str; 2]| {
+    let message = |index: u64, chunks: [&str; 2]| {
         let part = |text: &str| json!({ "type": "output_text", "text": text, "annotations": [] });
         let item = |content: Value| json!({ "type": "message", "id": "msg", "role": "assistant", "content": content });
-        let [one, two] = pieces.map(|piece| {
+        let [one, two] = chunks.map(|piece| {
             event(
                 "response.output_text.delta",
                 json!({ "output_index": index, "content_index": 0, "delta": piece }),
             )
         });
-        let whole = item(json!([part(&pieces.concat())]));
+        let complete = item(json!([part(&chunks.concat())]));
         let events = [
             event(
                 "response.output_item.added",
@@ -251,10 +251,10 @@ pub fn responses() -> Format {
             two,
             event(
                 "response.output_item.done",
-                json!({ "output_index": index, "item": whole }),
+                json!({ "output_index": index, "item": complete }),
             ),
         ];
-        (events, whole)
+        (events, complete)
     };
     let call = |index: u64, id: &str, arguments: &str| {
         let item = |arguments: &str| json!({ "type": "function_call", "id": "fc", "call_id": id, "name": "weather", "arguments": arguments });
@@ -289,7 +289,7 @@ pub fn responses() -> Format {
             json!({ "response": { "id": "r", "object": "response", "status": "completed", "output": output, "usage": usage } }),
         )
     };
-    let thought = json!({ "type": "reasoning", "id": "rs",
+    let thinking = json!({ "type": "reasoning", "id": "rs",
         "summary": [{ "type": "summary_text", "text": "Let me see." }], "encrypted_content": "enc-1" });
     let mut rich = vec![
         created.clone(),
@@ -307,18 +307,18 @@ pub fn responses() -> Format {
         ),
         event(
             "response.output_item.done",
-            json!({ "output_index": 0, "item": thought }),
+            json!({ "output_index": 0, "item": thinking }),
         ),
     ];
-    let (text, text_item) = said(1, ["Looking ", "it up \u{1f980}"]);
+    let (text, text_item) = message(1, ["Looking ", "it up \u{1f980}"]);
     let (one, one_item) = call(2, "call_1", "{\"city\": \"Oslo\"}");
     let (two, two_item) = call(3, "call_2", "{\"city\": Bergen}");
     rich.extend(text.into_iter().chain(one).chain(two));
     rich.push(completed(
-        json!([thought, text_item, one_item, two_item]),
+        json!([thinking, text_item, one_item, two_item]),
         usage,
     ));
-    let (text, item) = said(0, ["Hel", "lo"]);
+    let (text, item) = message(0, ["Hel", "lo"]);
     let mut short = vec![created];
     short.extend(text);
     short.push(completed(
@@ -335,14 +335,14 @@ pub fn responses() -> Format {
 }
 
 pub fn gemini() -> Format {
-    let say = |parts: Value| json!({ "candidates": [{ "index": 0, "content": { "role": "model", "parts": parts } }] });
+    let reply_with = |parts: Value| json!({ "candidates": [{ "index": 0, "content": { "role": "model", "parts": parts } }] });
     let end = |parts: Value, usage: Value| json!({ "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": "STOP" }], "usageMetadata": usage });
     let rich = [
-        say(json!([{ "text": "Let me ", "thought": true }])),
-        say(json!([{ "text": "see.", "thought": true }])),
-        say(json!([{ "text": "Looking " }])),
-        say(json!([{ "text": "it up \u{1f980}" }])),
-        say(
+        reply_with(json!([{ "text": "Let me ", "thought": true }])),
+        reply_with(json!([{ "text": "see.", "thought": true }])),
+        reply_with(json!([{ "text": "Looking " }])),
+        reply_with(json!([{ "text": "it up \u{1f980}" }])),
+        reply_with(
             json!([{ "functionCall": { "id": "f1", "name": "weather", "args": { "city": "Oslo" } }, "thoughtSignature": "sig-1" }]),
         ),
         end(
@@ -351,7 +351,7 @@ pub fn gemini() -> Format {
         ),
     ];
     let short = [
-        say(json!([{ "text": "Hel" }])),
+        reply_with(json!([{ "text": "Hel" }])),
         end(
             json!([{ "text": "lo" }]),
             json!({ "promptTokenCount": 9, "candidatesTokenCount": 3 }),

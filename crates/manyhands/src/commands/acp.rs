@@ -339,7 +339,7 @@ impl AgentBackend for EditorBackend {
         })
     }
 
-    async fn say(
+    async fn prompt(
         &self,
         session: &str,
         message: String,

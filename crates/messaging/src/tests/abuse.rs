@@ -10,7 +10,7 @@ use manyhands_store::{NewOutbound, OutboxState};
 use super::fixture::{
     Model, Stage, account, calm, damaged, direct, heard_in_sessions, open_to_all, until,
 };
-use crate::say::OutgoingText;
+use crate::outgoing::OutgoingText;
 
 #[tokio::test]
 async fn an_event_that_cannot_be_read_is_laid_aside_and_others_go_on() {

@@ -105,7 +105,7 @@ impl Channel for Shaky {
     async fn typing(&self, _: &ChatRef) -> Result<(), SendError> {
         Ok(())
     }
-    async fn pressed(&self, _: &Inbound, _: &str) -> Result<(), SendError> {
+    async fn acknowledge_button(&self, _: &Inbound, _: &str) -> Result<(), SendError> {
         Ok(())
     }
     async fn fetch(&self, _: &Media, _: u64) -> Result<Bytes, SendError> {

@@ -25,13 +25,13 @@ pub(super) struct NodeDestination {
     id: u32,
     node: Arc<ConnectedNode>,
     path: String,
-    said: mpsc::Receiver<FromNode>,
+    messages: mpsc::Receiver<FromNode>,
     /// Bytes sent, and bytes reported as stored.
     sent: u64,
-    told: u64,
+    acknowledged: u64,
     /// Whether the node still has to be told how the transfer ended.
     open: bool,
-    _given: TransferClaim,
+    _claim: TransferClaim,
 }
 
 impl Drop for NodeDestination {
@@ -51,21 +51,21 @@ pub(super) struct WorkspaceDestination {
     resume: Option<String>,
     hasher: Sha256,
     written: u64,
-    told: u64,
+    acknowledged: u64,
 }
 
 impl Destination {
     pub(super) fn node(id: u32, node: Arc<ConnectedNode>, path: &str) -> Self {
-        let (said, given) = node.give_transfer(id);
+        let (messages, claim) = node.claim_transfer(id);
         Self::Node(NodeDestination {
             id,
             node,
             path: path.to_owned(),
-            said,
+            messages,
             sent: 0,
-            told: 0,
+            acknowledged: 0,
             open: true,
-            _given: given,
+            _claim: claim,
         })
     }
 
@@ -84,13 +84,13 @@ impl Destination {
             resume: None,
             hasher: Sha256::new(),
             written: 0,
-            told: 0,
+            acknowledged: 0,
         }))
     }
 
     /// Returns whether its connection is lost.
-    pub(super) fn is_gone(&self) -> bool {
-        matches!(self, Self::Node(to) if to.node.gone().is_cancelled())
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self, Self::Node(to) if to.node.closed().is_cancelled())
     }
 
     /// Offers the file and returns how many bytes of it are already there.
@@ -110,7 +110,7 @@ impl Destination {
         match self {
             Self::Node(to) => {
                 to.sent += (frame.len() - HEADER) as u64;
-                to.node.give(readdressed(frame, to.id)).await
+                to.node.send_file_chunk(readdressed(frame, to.id)).await
             }
             Self::Workspace(to) => to.put(frame.slice(HEADER..)).await,
         }
@@ -120,8 +120,8 @@ impl Destination {
     pub(super) async fn taken(&mut self) -> Result<u64, ToolError> {
         match self {
             Self::Node(to) => to.taken().await,
-            Self::Workspace(to) if to.written > to.told => {
-                to.told = to.written;
+            Self::Workspace(to) if to.written > to.acknowledged => {
+                to.acknowledged = to.written;
                 Ok(to.written)
             }
             Self::Workspace(_) => std::future::pending().await,
@@ -153,11 +153,11 @@ impl Destination {
 }
 
 impl NodeDestination {
-    async fn hear(&mut self) -> Result<FromNode, ToolError> {
+    async fn receive(&mut self) -> Result<FromNode, ToolError> {
         tokio::select! {
             biased;
-            said = self.said.recv() => said.ok_or_else(|| self.node.lost()),
-            () = self.node.gone().cancelled() => Err(self.node.lost()),
+            messages = self.messages.recv() => messages.ok_or_else(|| self.node.closed_error()),
+            () = self.node.closed().cancelled() => Err(self.node.closed_error()),
         }
     }
 
@@ -169,8 +169,8 @@ impl NodeDestination {
             mime: meta.mime.clone(),
             resume: resume.filter(|_| self.node.is_checked()),
         };
-        self.node.tell(&offer).await?;
-        let FromNode::Accept(accept) = self.hear().await? else {
+        self.node.send_message(&offer).await?;
+        let FromNode::Accept(accept) = self.receive().await? else {
             return Err(self.out_of_turn());
         };
         match accept.error {
@@ -180,21 +180,21 @@ impl NodeDestination {
             )),
             None => {
                 let offset = accept.offset.unwrap_or(0);
-                (self.sent, self.told) = (offset, offset);
+                (self.sent, self.acknowledged) = (offset, offset);
                 Ok(offset)
             }
         }
     }
 
     async fn taken(&mut self) -> Result<u64, ToolError> {
-        if !self.node.is_checked() && self.sent > self.told {
+        if !self.node.is_checked() && self.sent > self.acknowledged {
             // An older node reports nothing; what its socket accepted counts as stored.
-            self.told = self.sent;
+            self.acknowledged = self.sent;
             return Ok(self.sent);
         }
-        match self.hear().await? {
+        match self.receive().await? {
             FromNode::Ack(bytes) => {
-                self.told = bytes;
+                self.acknowledged = bytes;
                 Ok(bytes)
             }
             FromNode::Done(done) => Err(done.error.map_or_else(
@@ -210,9 +210,9 @@ impl NodeDestination {
             transfer_id: self.id,
             sha256: sha256.filter(|_| self.node.is_checked()).map(str::to_owned),
         };
-        self.node.tell_after(&end).await?;
+        self.node.send_after_files(&end).await?;
         loop {
-            match self.hear().await? {
+            match self.receive().await? {
                 FromNode::Ack(_) => {}
                 FromNode::Done(done) => {
                     return match done.error {
@@ -230,7 +230,7 @@ impl NodeDestination {
 
     fn abort(&mut self, keep: bool) {
         if std::mem::take(&mut self.open) && self.node.is_checked() {
-            self.node.mention(&TransferCancelEvent {
+            self.node.try_send_message(&TransferCancelEvent {
                 transfer_id: self.id,
                 keep,
             });
@@ -249,7 +249,7 @@ impl NodeDestination {
 impl WorkspaceDestination {
     async fn offer(&mut self, meta: &Meta, resume: Option<String>) -> Result<u64, ToolError> {
         if self.upload.is_some() && resume.is_some() && self.resume == resume {
-            self.told = self.written;
+            self.acknowledged = self.written;
             return Ok(self.written);
         }
         self.abandon().await;
@@ -259,7 +259,7 @@ impl WorkspaceDestination {
         self.upload = Some(begun.await.map_err(|e| named("destination", e))?);
         self.resume = resume;
         self.hasher = Sha256::new();
-        (self.written, self.told) = (0, 0);
+        (self.written, self.acknowledged) = (0, 0);
         Ok(0)
     }
 

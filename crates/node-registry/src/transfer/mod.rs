@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout};
 
 use super::Nodes;
 use destination::{Destination, WorkspaceDestination};
-use source::{SourcePiece, TransferSource};
+use source::{SourceChunk, TransferSource};
 
 pub use end::TransferEnd;
 
@@ -36,7 +36,7 @@ const MAX_TRANSFERS: usize = 64;
 /// How often a connection may break without a byte of progress in between.
 const MAX_CUTS: u32 = 10;
 /// The interval of progress reports.
-const TELL_EVERY: Duration = Duration::from_millis(100);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs file transfers.
 #[derive(Clone)]
@@ -71,7 +71,7 @@ struct Meta {
 /// Why an attempt failed.
 enum AttemptError {
     /// A connection was lost after so many bytes.
-    Cut { error: ToolError, came: u64 },
+    Cut { error: ToolError, received: u64 },
     /// A permanent error.
     Failed(ToolError),
 }
@@ -108,7 +108,7 @@ impl Transfers {
 
     /// Resolves `gsv:workspace/PATH` to `PATH` of the workspace, the form the spec uses, unless a
     /// file really exists at `workspace/PATH`.
-    pub async fn meant(&self, end: TransferEnd, agent: &AgentId) -> TransferEnd {
+    pub async fn resolve_workspace_path(&self, end: TransferEnd, agent: &AgentId) -> TransferEnd {
         let (TransferEnd::Workspace { path }, Some(below)) = (&end, end.without_workspace()) else {
             return end;
         };
@@ -125,7 +125,7 @@ impl Transfers {
         to: &TransferEnd,
         context: &CallContext,
     ) -> Result<Transferred, ToolError> {
-        let Ok(_place) = self.running.try_acquire() else {
+        let Ok(_permit) = self.running.try_acquire() else {
             let message = format!("too many transfers are running (limit {MAX_TRANSFERS})");
             return Err(ToolError::new(ErrorCode::Unavailable, message)
                 .hint("wait for one to finish, then retry"));
@@ -166,15 +166,15 @@ impl TransferRun<'_> {
             match self.attempt(&mut kept).await {
                 Ok(there) => return Ok(Transferred { resumed, ..there }),
                 Err(AttemptError::Failed(error)) => return Err(error),
-                Err(AttemptError::Cut { error, came }) => {
+                Err(AttemptError::Cut { error, received }) => {
                     // Only breaks without progress count, so a large file over a bad link still
                     // completes.
-                    cuts = if came > furthest { 0 } else { cuts + 1 };
-                    furthest = furthest.max(came);
+                    cuts = if received > furthest { 0 } else { cuts + 1 };
+                    furthest = furthest.max(received);
                     if cuts >= MAX_CUTS {
                         return Err(error);
                     }
-                    tracing::info!(event = "transfer_interrupted", from = %self.from, to = %self.to, bytes = came, %error, "transfer interrupted; will resume when the node reconnects");
+                    tracing::info!(event = "transfer_interrupted", from = %self.from, to = %self.to, bytes = received, %error, "transfer interrupted; will resume when the node reconnects");
                     self.wait_for_both(&error).await?;
                     resumed += 1;
                 }
@@ -213,15 +213,17 @@ impl TransferRun<'_> {
             Some(kept) => Destination::Workspace(Box::new(kept)),
             None => self.destination(id.wrapping_add(1))?,
         };
-        let mut came = 0;
-        let carried = self.carry(&mut source, &mut destination, &mut came).await;
+        let mut received = 0;
+        let carried = self
+            .carry(&mut source, &mut destination, &mut received)
+            .await;
         let Err(error) = carried else {
             source.done();
             destination.done();
             return carried.map_err(AttemptError::Failed);
         };
         // A partial file is worth keeping only if the transfer can be resumed.
-        let cut = source.is_gone() || destination.is_gone();
+        let cut = source.is_closed() || destination.is_closed();
         source.abort(cut);
         if !cut {
             destination.abort().await;
@@ -230,7 +232,7 @@ impl TransferRun<'_> {
         if let Destination::Workspace(destination) = destination {
             *kept = Some(*destination);
         }
-        Err(AttemptError::Cut { error, came })
+        Err(AttemptError::Cut { error, received })
     }
 
     async fn source(&self, id: u32) -> Result<TransferSource, ToolError> {
@@ -260,12 +262,12 @@ impl TransferRun<'_> {
         }
     }
 
-    /// Relays one file. `came` is how many bytes the destination has stored.
+    /// Relays one file. `received` is how many bytes the destination has stored.
     async fn carry(
         &self,
         source: &mut TransferSource,
         destination: &mut Destination,
-        came: &mut u64,
+        received: &mut u64,
     ) -> Result<Transferred, ToolError> {
         let meta = in_time(source.meta()).await?;
         let key = self.resume_key(&meta);
@@ -274,31 +276,31 @@ impl TransferRun<'_> {
             return Err(self.changed());
         }
         source.start(offset).await?;
-        *came = offset;
-        let mut told = Instant::now();
-        self.tell(*came, &meta);
+        *received = offset;
+        let mut acknowledged = Instant::now();
+        self.tell(*received, &meta);
         let (mut sent, mut hasher) = (offset, source.must_be_hashed().then(Sha256::new));
         let sha256 = loop {
             let step = async {
                 // Flow control: at most one window is in flight. `biased` drains acknowledgements
                 // first, or a fast source would starve them.
-                let room = sent.saturating_sub(*came) < WINDOW;
+                let room = sent.saturating_sub(*received) < WINDOW;
                 tokio::select! {
                     biased;
                     taken = destination.taken() => taken.map(TransferStep::Taken),
-                    piece = source.next(), if room => piece.map(TransferStep::SourcePiece),
+                    piece = source.next(), if room => piece.map(TransferStep::SourceChunk),
                 }
             };
             match in_time(step).await? {
                 TransferStep::Taken(bytes) => {
-                    *came = bytes.min(sent).max(*came);
-                    source.taken(*came).await?;
-                    if told.elapsed() >= TELL_EVERY {
-                        told = Instant::now();
-                        self.tell(*came, &meta);
+                    *received = bytes.min(sent).max(*received);
+                    source.taken(*received).await?;
+                    if acknowledged.elapsed() >= PROGRESS_INTERVAL {
+                        acknowledged = Instant::now();
+                        self.tell(*received, &meta);
                     }
                 }
-                TransferStep::SourcePiece(SourcePiece::Frame(frame)) => {
+                TransferStep::SourceChunk(SourceChunk::Frame(frame)) => {
                     let bytes = frame.len().saturating_sub(manyhands_wire::HEADER);
                     sent += bytes as u64;
                     if sent > meta.size {
@@ -309,7 +311,7 @@ impl TransferRun<'_> {
                     }
                     in_time(destination.put(frame)).await?;
                 }
-                TransferStep::SourcePiece(SourcePiece::End(sha256)) => {
+                TransferStep::SourceChunk(SourceChunk::End(sha256)) => {
                     let counted = hasher.map(|hasher| hex(&hasher.finalize()));
                     break sha256.or(counted);
                 }
@@ -368,7 +370,7 @@ impl TransferRun<'_> {
 
 enum TransferStep {
     Taken(u64),
-    SourcePiece(SourcePiece),
+    SourceChunk(SourceChunk),
 }
 
 /// Fails a step that makes no progress for a minute.

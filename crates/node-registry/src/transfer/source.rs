@@ -19,7 +19,7 @@ use crate::node::{ConnectedNode, FromNode, TransferClaim};
 use crate::tool::failure;
 
 /// A piece of a file, or its end.
-pub(super) enum SourcePiece {
+pub(super) enum SourceChunk {
     /// A binary frame, including its header.
     Frame(Bytes),
     /// The end, with the hash of the whole file if the source knows it.
@@ -37,10 +37,10 @@ pub(super) struct NodeSource {
     id: u32,
     node: Arc<ConnectedNode>,
     path: String,
-    said: mpsc::Receiver<FromNode>,
+    messages: mpsc::Receiver<FromNode>,
     /// Whether the node still has to be told how the transfer ended.
     open: bool,
-    _given: TransferClaim,
+    _claim: TransferClaim,
 }
 
 impl Drop for NodeSource {
@@ -60,14 +60,14 @@ pub(super) struct WorkspaceSource {
 
 impl TransferSource {
     pub(super) fn node(id: u32, node: Arc<ConnectedNode>, path: &str) -> Self {
-        let (said, given) = node.give_transfer(id);
+        let (messages, claim) = node.claim_transfer(id);
         Self::Node(NodeSource {
             id,
             node,
             path: path.to_owned(),
-            said,
+            messages,
             open: true,
-            _given: given,
+            _claim: claim,
         })
     }
 
@@ -94,8 +94,8 @@ impl TransferSource {
     }
 
     /// Returns whether its connection is lost.
-    pub(super) fn is_gone(&self) -> bool {
-        matches!(self, Self::Node(source) if source.node.gone().is_cancelled())
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self, Self::Node(source) if source.node.closed().is_cancelled())
     }
 
     /// Returns the metadata of the file.
@@ -123,14 +123,14 @@ impl TransferSource {
                     transfer_id: source.id,
                     offset: (offset > 0).then_some(offset),
                 };
-                source.node.tell(&start).await
+                source.node.send_message(&start).await
             }
             Self::Workspace(source) => source.pass(offset).await,
         }
     }
 
     /// Returns the next piece. Cancel safe.
-    pub(super) async fn next(&mut self) -> Result<SourcePiece, ToolError> {
+    pub(super) async fn next(&mut self) -> Result<SourceChunk, ToolError> {
         match self {
             Self::Node(source) => source.next().await,
             Self::Workspace(source) => source.next().await,
@@ -145,7 +145,7 @@ impl TransferSource {
                     transfer_id: source.id,
                     bytes,
                 };
-                source.node.tell(&ack).await
+                source.node.send_message(&ack).await
             }
             _ => Ok(()),
         }
@@ -169,18 +169,18 @@ impl TransferSource {
 impl NodeSource {
     fn abort(&mut self, keep: bool) {
         if std::mem::take(&mut self.open) && self.node.is_checked() {
-            self.node.mention(&TransferCancelEvent {
+            self.node.try_send_message(&TransferCancelEvent {
                 transfer_id: self.id,
                 keep,
             });
         }
     }
 
-    async fn hear(&mut self) -> Result<FromNode, ToolError> {
+    async fn receive(&mut self) -> Result<FromNode, ToolError> {
         tokio::select! {
             biased;
-            said = self.said.recv() => said.ok_or_else(|| self.node.lost()),
-            () = self.node.gone().cancelled() => Err(self.node.lost()),
+            messages = self.messages.recv() => messages.ok_or_else(|| self.node.closed_error()),
+            () = self.node.closed().cancelled() => Err(self.node.closed_error()),
         }
     }
 
@@ -189,8 +189,8 @@ impl NodeSource {
             transfer_id: self.id,
             path: self.path.clone(),
         };
-        self.node.tell(&send).await?;
-        let FromNode::Meta(meta) = self.hear().await? else {
+        self.node.send_message(&send).await?;
+        let FromNode::Meta(meta) = self.receive().await? else {
             return Err(self.out_of_turn());
         };
         if let Some(error) = meta.error {
@@ -204,15 +204,15 @@ impl NodeSource {
         })
     }
 
-    async fn next(&mut self) -> Result<SourcePiece, ToolError> {
-        match self.hear().await? {
-            FromNode::Frame(frame) => Ok(SourcePiece::Frame(frame)),
+    async fn next(&mut self) -> Result<SourceChunk, ToolError> {
+        match self.receive().await? {
+            FromNode::Frame(frame) => Ok(SourceChunk::Frame(frame)),
             FromNode::Complete(complete) => match complete.error {
                 Some(error) => Err(failure(
                     complete.code.as_deref(),
                     format!("source: {error}"),
                 )),
-                None => Ok(SourcePiece::End(complete.sha256)),
+                None => Ok(SourceChunk::End(complete.sha256)),
             },
             _ => Err(self.out_of_turn()),
         }
@@ -253,17 +253,17 @@ impl WorkspaceSource {
         Ok(())
     }
 
-    async fn next(&mut self) -> Result<SourcePiece, ToolError> {
+    async fn next(&mut self) -> Result<SourceChunk, ToolError> {
         let Some(mut bytes) = self.read().await? else {
             let sha256 = std::mem::take(&mut self.hasher).finalize();
-            return Ok(SourcePiece::End(Some(hex(&sha256))));
+            return Ok(SourceChunk::End(Some(hex(&sha256))));
         };
         self.rest = bytes.split_off(bytes.len().min(CHUNK));
         self.hasher.update(&bytes);
         let mut frame = BytesMut::with_capacity(HEADER + bytes.len());
         frame.put_u32_le(self.id);
         frame.put(bytes);
-        Ok(SourcePiece::Frame(frame.freeze()))
+        Ok(SourceChunk::Frame(frame.freeze()))
     }
 }
 

@@ -3,41 +3,41 @@
 use serde_json::Value;
 
 /// How `value` is not what was wanted, with the way to the first difference.
-pub(super) fn mismatch(wanted: &Value, value: &Value, way: &str) -> Option<String> {
-    match (wanted, value) {
-        (Value::String(wanted), _) if wanted.starts_with('$') => kind(wanted, value, way),
-        (Value::Object(wanted), Value::Object(there)) => {
-            let fields = wanted.iter().filter(|(name, _)| *name != "$only");
-            let wrong = fields.map(|(name, wanted)| {
-                let way = format!("{way}.{name}");
+pub(super) fn mismatch(expected: &Value, value: &Value, path: &str) -> Option<String> {
+    match (expected, value) {
+        (Value::String(expected), _) if expected.starts_with('$') => kind(expected, value, path),
+        (Value::Object(expected), Value::Object(there)) => {
+            let fields = expected.iter().filter(|(name, _)| *name != "$only");
+            let wrong = fields.map(|(name, expected)| {
+                let path = format!("{path}.{name}");
                 match there.get(name) {
-                    Some(value) => mismatch(wanted, value, &way),
-                    None if wanted == "$absent" => None,
-                    None => Some(format!("{way} is missing in {value}")),
+                    Some(value) => mismatch(expected, value, &path),
+                    None if expected == "$absent" => None,
+                    None => Some(format!("{path} is missing in {value}")),
                 }
             });
             let wrong = wrong.flatten().next();
-            let only = wanted.contains_key("$only");
+            let only = expected.contains_key("$only");
             wrong.or_else(|| {
                 let more = there
                     .keys()
-                    .find(|name| only && !wanted.contains_key(*name));
-                more.map(|name| format!("{way} has also {name}"))
+                    .find(|name| only && !expected.contains_key(*name));
+                more.map(|name| format!("{path} has also {name}"))
             })
         }
-        (Value::Array(wanted), Value::Array(there)) if wanted.len() == there.len() => {
-            let pairs = wanted.iter().zip(there).enumerate();
-            let mut wrong =
-                pairs.map(|(at, (wanted, value))| mismatch(wanted, value, &format!("{way}[{at}]")));
+        (Value::Array(expected), Value::Array(there)) if expected.len() == there.len() => {
+            let pairs = expected.iter().zip(there).enumerate();
+            let mut wrong = pairs
+                .map(|(at, (expected, value))| mismatch(expected, value, &format!("{path}[{at}]")));
             wrong.find_map(|wrong| wrong)
         }
-        _ if wanted == value => None,
-        _ => Some(format!("{way} is {value} and not {wanted}")),
+        _ if expected == value => None,
+        _ => Some(format!("{path} is {value} and not {expected}")),
     }
 }
 
-fn kind(wanted: &str, value: &Value, way: &str) -> Option<String> {
-    let (kind, rest) = wanted.split_once(' ').unwrap_or((wanted, ""));
+fn kind(expected: &str, value: &Value, path: &str) -> Option<String> {
+    let (kind, rest) = expected.split_once(' ').unwrap_or((expected, ""));
     let text = value.as_str();
     let fits = match kind {
         "$uuid" => text.is_some_and(|text| uuid::Uuid::parse_str(text).is_ok()),
@@ -48,9 +48,9 @@ fn kind(wanted: &str, value: &Value, way: &str) -> Option<String> {
         "$starts" => text.is_some_and(|text| text.starts_with(rest)),
         "$ends" => text.is_some_and(|text| text.ends_with(rest)),
         "$chars" => text.is_some_and(|text| text.chars().count().to_string() == rest),
-        _ => panic!("{wanted} is no kind"),
+        _ => panic!("{expected} is no kind"),
     };
-    (!fits).then(|| format!("{way} is {value} and not {wanted}"))
+    (!fits).then(|| format!("{path} is {value} and not {expected}"))
 }
 
 #[cfg(test)]
@@ -59,15 +59,15 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(wanted: &Value, value: &Value, fits: bool) {
-        let told = mismatch(wanted, value, "it");
-        assert_eq!(told.is_none(), fits, "{told:?}");
+    fn check(expected: &Value, value: &Value, fits: bool) {
+        let result = mismatch(expected, value, "it");
+        assert_eq!(result.is_none(), fits, "{result:?}");
     }
 
     #[test]
-    fn what_is_wanted_is_told_from_what_is_not() {
+    fn mismatches_are_described() {
         let value = json!({ "a": 1, "b": "text", "c": [1, { "d": null }] });
-        for (wanted, fits) in [
+        for (expected, fits) in [
             (json!({}), true),
             (json!({ "a": 1 }), true),
             (json!({ "a": 2 }), false),
@@ -88,7 +88,7 @@ mod tests {
                 true,
             ),
         ] {
-            check(&wanted, &value, fits);
+            check(&expected, &value, fits);
         }
     }
 }

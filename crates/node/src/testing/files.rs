@@ -39,7 +39,7 @@ pub(super) fn cases(workspace: &Path) -> Vec<Case> {
 }
 
 fn read(name: &'static str, args: Value, result: Value) -> Case {
-    Case::gives("Read", name, args, result)
+    Case::returns("Read", name, args, result)
 }
 
 fn reads(workspace: &Path) -> Vec<Case> {
@@ -119,7 +119,7 @@ fn images() -> Vec<Case> {
 }
 
 fn read_refusals() -> Vec<Case> {
-    let fails = |name, args, words: &[&'static str]| Case::fails("Read", name, args, words);
+    let fails = |name, args, parts: &[&'static str]| Case::fails("Read", name, args, parts);
     vec![
         fails(
             "a binary is named and refused",
@@ -168,11 +168,11 @@ fn read_refusals() -> Vec<Case> {
 }
 
 fn writes(workspace: &Path) -> Vec<Case> {
-    let gives = |name, args, result| Case::gives("Write", name, args, result);
-    let fails = |name, args, words: &[&'static str]| Case::fails("Write", name, args, words);
+    let returns = |name, args, result| Case::returns("Write", name, args, result);
+    let fails = |name, args, parts: &[&'static str]| Case::fails("Write", name, args, parts);
     let new = workspace.join("new/deep/file.txt");
     vec![
-        gives(
+        returns(
             "a file is made with the directories above it",
             json!({ "path": "new/deep/file.txt", "content": "ä\n" }),
             json!({ "path": new, "bytes": 3, "$only": true }),
@@ -182,7 +182,7 @@ fn writes(workspace: &Path) -> Vec<Case> {
             json!({ "path": "new/deep/file.txt" }),
             json!({ "content": "1\tä" }),
         ),
-        gives(
+        returns(
             "an old file is overwritten",
             json!({ "path": new, "content": "new" }),
             json!({ "path": new, "bytes": 3 }),
@@ -192,7 +192,7 @@ fn writes(workspace: &Path) -> Vec<Case> {
             json!({ "path": new }),
             json!({ "content": "1\tnew", "lines": 1 }),
         ),
-        gives(
+        returns(
             "a file may be empty",
             json!({ "path": new, "content": "" }),
             json!({ "bytes": 0 }),
@@ -229,7 +229,7 @@ fn writes(workspace: &Path) -> Vec<Case> {
 
 fn edit(name: &'static str, old: &str, new: &str, replacements: u64) -> Case {
     let args = json!({ "path": "edit.txt", "oldString": old, "newString": new });
-    Case::gives("Edit", name, args, json!({ "replacements": replacements }))
+    Case::returns("Edit", name, args, json!({ "replacements": replacements }))
 }
 
 fn edits(workspace: &Path) -> Vec<Case> {
@@ -252,7 +252,7 @@ fn edits(workspace: &Path) -> Vec<Case> {
             "and the rest stays",
             "1\ta b a\r\n2\tc $& $1 \\n\r\n3\tlast",
         ),
-        Case::gives(
+        Case::returns(
             "Edit",
             "all matches are replaced when told",
             json!({ "path": path, "oldString": "a", "newString": "A", "replaceAll": true }),
@@ -262,7 +262,7 @@ fn edits(workspace: &Path) -> Vec<Case> {
             "line endings and a missing last one too",
             "1\tA b A\r\n2\tc $& $1 \\n\r\n3\tlAst",
         ),
-        Case::gives(
+        Case::returns(
             "Edit",
             "replaceAll: false wants exactly one",
             json!({ "path": "edit.txt", "oldString": "b", "newString": "", "replaceAll": false }),
@@ -274,7 +274,7 @@ fn edits(workspace: &Path) -> Vec<Case> {
 }
 
 fn edit_refusals() -> Vec<Case> {
-    let fails = |name, args, words: &[&'static str]| Case::fails("Edit", name, args, words);
+    let fails = |name, args, parts: &[&'static str]| Case::fails("Edit", name, args, parts);
     let on =
         |old: &str, new: &str| json!({ "path": "edit.txt", "oldString": old, "newString": new });
     vec![

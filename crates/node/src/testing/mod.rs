@@ -32,7 +32,7 @@ pub struct Case {
     /// What must come of it.
     pub expect: Expect,
     /// Under which name which field of the result is kept.
-    pub keep: Option<(&'static str, &'static str)>,
+    pub capture: Option<(&'static str, &'static str)>,
     /// Whether it is called again until it is so.
     pub wait: bool,
     /// Whether the result is so long that a gateway may shorten it.
@@ -51,27 +51,27 @@ pub enum Expect {
 }
 
 impl Case {
-    fn gives(tool: &'static str, name: &'static str, args: Value, result: Value) -> Self {
+    fn returns(tool: &'static str, name: &'static str, args: Value, result: Value) -> Self {
         Self {
             name,
             tool,
             args,
             expect: Expect::Result(result),
-            keep: None,
+            capture: None,
             wait: false,
             long: false,
         }
     }
 
-    fn fails(tool: &'static str, name: &'static str, args: Value, words: &[&'static str]) -> Self {
+    fn fails(tool: &'static str, name: &'static str, args: Value, parts: &[&'static str]) -> Self {
         Self {
-            expect: Expect::Error(words.to_vec()),
-            ..Self::gives(tool, name, args, Value::Null)
+            expect: Expect::Error(parts.to_vec()),
+            ..Self::returns(tool, name, args, Value::Null)
         }
     }
 
     fn keeping(mut self, name: &'static str, field: &'static str) -> Self {
-        self.keep = Some((name, field));
+        self.capture = Some((name, field));
         self
     }
 
@@ -128,18 +128,18 @@ async fn check_these(
     cases: Vec<Case>,
 ) {
     prepare(workspace).expect("the workspace can be written");
-    let mut kept = BTreeMap::new();
+    let mut captured = BTreeMap::new();
     let mut wrong = Vec::new();
     for case in cases {
-        let args = filled_in(case.args.clone(), &kept);
+        let args = filled_in(case.args.clone(), &captured);
         let mut tries = 0;
         let told = loop {
             tries += 1;
-            let came = call(case.tool, args.clone()).await;
-            let told = judge(&case, &came);
+            let response = call(case.tool, args.clone()).await;
+            let told = judge(&case, &response);
             if told.is_none() || !case.wait || tries == TRIES {
-                if let (Some((name, field)), Ok(result)) = (case.keep, &came) {
-                    kept.insert(name, result[field].clone());
+                if let (Some((name, field)), Ok(result)) = (case.capture, &response) {
+                    captured.insert(name, result[field].clone());
                 }
                 break told;
             }
@@ -156,11 +156,11 @@ async fn check_these(
 }
 
 /// What is not as it must be.
-fn judge(case: &Case, came: &Result<Value, String>) -> Option<String> {
-    match (&case.expect, came) {
-        (Expect::Result(wanted), Ok(result)) => mismatch(wanted, result, "result"),
-        (Expect::Error(words), Err(text)) => {
-            let missing: Vec<_> = words.iter().filter(|word| !text.contains(**word)).collect();
+fn judge(case: &Case, response: &Result<Value, String>) -> Option<String> {
+    match (&case.expect, response) {
+        (Expect::Result(expected), Ok(result)) => mismatch(expected, result, "result"),
+        (Expect::Error(parts), Err(text)) => {
+            let missing: Vec<_> = parts.iter().filter(|word| !text.contains(**word)).collect();
             (!missing.is_empty()).then(|| format!("{missing:?} is not in the error {text:?}"))
         }
         (Expect::Result(_), Err(text)) => Some(format!("failed with {text:?}")),
@@ -168,16 +168,16 @@ fn judge(case: &Case, came: &Result<Value, String>) -> Option<String> {
     }
 }
 
-fn filled_in(args: Value, kept: &BTreeMap<&str, Value>) -> Value {
+fn filled_in(args: Value, captured: &BTreeMap<&str, Value>) -> Value {
     match args {
         Value::String(text) => {
-            let known = text.strip_prefix('$').and_then(|name| kept.get(name));
+            let known = text.strip_prefix('$').and_then(|name| captured.get(name));
             known.cloned().unwrap_or(Value::String(text))
         }
         Value::Object(fields) => {
             let fields = fields.into_iter();
             fields
-                .map(|(name, value)| (name, filled_in(value, kept)))
+                .map(|(name, value)| (name, filled_in(value, captured)))
                 .collect()
         }
         other => other,
@@ -215,7 +215,7 @@ mod tests {
         .unwrap();
         let call = async |tool: &str, args: Value| {
             let cancel = CancellationToken::new();
-            let came = toolbox
+            let response = toolbox
                 .call(
                     tool,
                     args,
@@ -224,7 +224,7 @@ mod tests {
                     crate::tools::OutputOptions::default(),
                 )
                 .await;
-            came.map_err(|error| error.text())
+            response.map_err(|error| error.text())
         };
         check(call, &workspace).await;
     }

@@ -4,23 +4,23 @@ use serde_json::{Value, json};
 
 use super::Case;
 
-const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
+const UNKNOWN_SESSION: &str = "01890000-0000-7000-8000-000000000000";
 
-fn gives(name: &'static str, args: Value, result: Value) -> Case {
-    Case::gives("Process", name, args, result)
+fn returns(name: &'static str, args: Value, result: Value) -> Case {
+    Case::returns("Process", name, args, result)
 }
 
-fn fails(name: &'static str, args: Value, words: &[&'static str]) -> Case {
-    Case::fails("Process", name, args, words)
+fn fails(name: &'static str, args: Value, parts: &[&'static str]) -> Case {
+    Case::fails("Process", name, args, parts)
 }
 
-fn start(name: &'static str, command: &str, kept: &'static str) -> Case {
+fn start(name: &'static str, command: &str, captured: &'static str) -> Case {
     let args = json!({ "command": command, "background": true });
-    Case::gives("Bash", name, args, json!({ "status": "running" })).keeping(kept, "sessionId")
+    Case::returns("Bash", name, args, json!({ "status": "running" })).keeping(captured, "sessionId")
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = looking();
+    let mut cases = list_and_poll();
     cases.extend(reading());
     cases.extend(writing());
     cases.extend(killing());
@@ -28,9 +28,9 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-fn looking() -> Vec<Case> {
+fn list_and_poll() -> Vec<Case> {
     vec![
-        gives(
+        returns(
             "what was left running is listed, newest first, with all there is to choose by",
             json!({ "action": "list" }),
             json!({ "count": 3, "sessions": [
@@ -44,7 +44,7 @@ fn looking() -> Vec<Case> {
                 { "command": "sleep 1000" },
             ] }),
         ),
-        gives(
+        returns(
             "one that runs is told with all fields of the text",
             json!({ "action": "poll", "sessionId": "$sleeping" }),
             json!({
@@ -54,7 +54,7 @@ fn looking() -> Vec<Case> {
             }),
         ),
         start("one that will end", "echo last words; exit 4", "ended"),
-        gives(
+        returns(
             "one that has ended is told with how",
             json!({ "action": "poll", "sessionId": "$ended" }),
             json!({
@@ -63,12 +63,12 @@ fn looking() -> Vec<Case> {
             }),
         )
         .waiting(),
-        gives(
+        returns(
             "and is still listed",
             json!({ "action": "list" }),
             json!({ "count": 4 }),
         ),
-        Case::gives(
+        Case::returns(
             "Bash",
             "a command that was waited for is no session",
             json!({ "command": "true" }),
@@ -88,11 +88,11 @@ fn reading() -> Vec<Case> {
         let mut args = args;
         args["action"] = "log".into();
         args["sessionId"] = "$counted".into();
-        gives(name, args, result)
+        returns(name, args, result)
     };
     vec![
         start("one that prints 300 lines", "seq 1 300", "counted"),
-        gives(
+        returns(
             "and has ended",
             json!({ "action": "poll", "sessionId": "$counted" }),
             json!({ "status": "completed", "running": false, "exitCode": 0 }),
@@ -131,20 +131,20 @@ fn reading() -> Vec<Case> {
 }
 
 fn writing() -> Vec<Case> {
-    let say = |name, action: &str, data: Option<&str>, bytes: u64| {
+    let write_input = |name, action: &str, data: Option<&str>, bytes: u64| {
         let mut args = json!({ "action": action, "sessionId": "$listening" });
         if let Some(data) = data {
             args["data"] = data.into();
         }
-        gives(
+        returns(
             name,
             args,
             json!({ "status": "running", "sessionId": "$uuid", "bytesWritten": bytes }),
         )
     };
-    let heard = |name, log: &str| {
+    let log_contains = |name, log: &str| {
         let args = json!({ "action": "log", "sessionId": "$listening" });
-        gives(name, args, json!({ "log": log })).waiting()
+        returns(name, args, json!({ "log": log })).waiting()
     };
     vec![
         start(
@@ -152,20 +152,20 @@ fn writing() -> Vec<Case> {
             "while read line; do echo \"got [$line]\"; done",
             "listening",
         ),
-        say("submit gives a line", "submit", Some("one"), 4),
-        heard("which is read", "got [one]\n"),
-        say("write gives what it is given", "write", Some("tw"), 2),
-        say("and no more", "write", Some("o\n"), 2),
-        heard("so it is one line", "got [one]\ngot [two]\n"),
-        say("nothing to write is nothing", "write", None, 0),
-        say("nothing to submit is an empty line", "submit", None, 1),
-        heard("which is read too", "got [one]\ngot [two]\ngot []\n"),
+        write_input("submit gives a line", "submit", Some("one"), 4),
+        log_contains("which is read", "got [one]\n"),
+        write_input("write gives what it is given", "write", Some("tw"), 2),
+        write_input("and no more", "write", Some("o\n"), 2),
+        log_contains("so it is one line", "got [one]\ngot [two]\n"),
+        write_input("nothing to write is nothing", "write", None, 0),
+        write_input("nothing to submit is an empty line", "submit", None, 1),
+        log_contains("which is read too", "got [one]\ngot [two]\ngot []\n"),
         start(
             "one that does not listen",
             "exec 0<&-; echo closed; sleep 1000",
             "deaf",
         ),
-        gives(
+        returns(
             "and says so",
             json!({ "action": "poll", "sessionId": "$deaf" }),
             json!({ "tail": "closed\n" }),
@@ -181,7 +181,7 @@ fn writing() -> Vec<Case> {
 
 fn killing() -> Vec<Case> {
     let mut cases = vec![
-        gives(
+        returns(
             "a killed session has ended by SIGKILL",
             json!({ "action": "kill", "sessionId": "$listening" }),
             json!({ "status": "failed", "running": false, "signal": "SIGKILL", "exitCode": null }),
@@ -204,7 +204,7 @@ fn killing() -> Vec<Case> {
     ];
     for left in ["$sleeping", "$yielded", "$clamped", "$deaf"] {
         let args = json!({ "action": "kill", "sessionId": left });
-        cases.push(gives(
+        cases.push(returns(
             "all that was left running ends",
             args,
             json!({ "running": false }),
@@ -228,7 +228,7 @@ fn refusals() -> Vec<Case> {
         ),
         fails(
             "an offset is not negative",
-            json!({ "action": "log", "sessionId": NOBODY, "offset": -1 }),
+            json!({ "action": "log", "sessionId": UNKNOWN_SESSION, "offset": -1 }),
             &["offset"],
         ),
         fails(
@@ -240,11 +240,11 @@ fn refusals() -> Vec<Case> {
     for action in ["poll", "log", "write", "submit", "kill"] {
         let args = json!({ "action": action });
         cases.push(fails("a session must be named", args, &["sessionId"]));
-        let args = json!({ "action": action, "sessionId": NOBODY });
+        let args = json!({ "action": action, "sessionId": UNKNOWN_SESSION });
         cases.push(fails(
             "a session must be there",
             args,
-            &["no background session", NOBODY],
+            &["no background session", UNKNOWN_SESSION],
         ));
     }
     cases

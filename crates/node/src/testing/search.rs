@@ -51,7 +51,7 @@ pub(super) fn cases(workspace: &Path) -> Vec<Case> {
 }
 
 fn glob(name: &'static str, args: Value, result: Value) -> Case {
-    Case::gives("Glob", name, args, result)
+    Case::returns("Glob", name, args, result)
 }
 
 fn globs(workspace: &Path) -> Vec<Case> {
@@ -103,7 +103,7 @@ fn globs(workspace: &Path) -> Vec<Case> {
 }
 
 fn glob_refusals() -> Vec<Case> {
-    let fails = |name, args, words: &[&'static str]| Case::fails("Glob", name, args, words);
+    let fails = |name, args, parts: &[&'static str]| Case::fails("Glob", name, args, parts);
     vec![
         fails("a pattern is needed", json!({}), &["pattern"]),
         fails(
@@ -135,7 +135,7 @@ fn glob_refusals() -> Vec<Case> {
 }
 
 fn grep(name: &'static str, args: Value, result: Value) -> Case {
-    Case::gives("Grep", name, args, result)
+    Case::returns("Grep", name, args, result)
 }
 
 fn greps(workspace: &Path) -> Vec<Case> {
@@ -240,7 +240,7 @@ fn grep_bounds() -> Vec<Case> {
 }
 
 fn grep_refusals() -> Vec<Case> {
-    let fails = |name, args, words: &[&'static str]| Case::fails("Grep", name, args, words);
+    let fails = |name, args, parts: &[&'static str]| Case::fails("Grep", name, args, parts);
     vec![
         fails(
             "a pattern is needed",

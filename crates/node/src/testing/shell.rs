@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use super::Case;
 
-fn gives(name: &'static str, args: Value, result: Value) -> Case {
-    Case::gives("Bash", name, args, result)
+fn returns(name: &'static str, args: Value, result: Value) -> Case {
+    Case::returns("Bash", name, args, result)
 }
 
-fn fails(name: &'static str, args: Value, words: &[&'static str]) -> Case {
-    Case::fails("Bash", name, args, words)
+fn fails(name: &'static str, args: Value, parts: &[&'static str]) -> Case {
+    Case::fails("Bash", name, args, parts)
 }
 
 pub(super) fn cases(workspace: &Path) -> Vec<Case> {
     let mut cases = ends(workspace);
     cases.extend(output());
-    cases.extend(places(workspace));
+    cases.extend(path_cases(workspace));
     cases.extend(time());
     cases.extend(left_running(workspace));
     cases.extend(refusals());
@@ -26,7 +26,7 @@ pub(super) fn cases(workspace: &Path) -> Vec<Case> {
 
 fn ends(workspace: &Path) -> Vec<Case> {
     vec![
-        gives(
+        returns(
             "a completed command has all fields of the text",
             json!({ "command": "echo hello" }),
             json!({
@@ -36,27 +36,27 @@ fn ends(workspace: &Path) -> Vec<Case> {
                 "truncated": false, "workdir": workspace, "totalChars": 6, "$only": true,
             }),
         ),
-        gives(
+        returns(
             "an exit code other than 0 is a failure",
             json!({ "command": "exit 3" }),
             json!({ "status": "failed", "exitCode": 3, "signal": null, "timedOut": false }),
         ),
-        gives(
+        returns(
             "a signal is told by name",
             json!({ "command": "kill -9 $$" }),
             json!({ "status": "failed", "exitCode": null, "signal": "SIGKILL" }),
         ),
-        gives(
+        returns(
             "a command that is not there fails with what the shell says",
             json!({ "command": "no-such-program-anywhere" }),
             json!({ "status": "failed", "exitCode": 127, "output": "$has not found" }),
         ),
-        gives(
+        returns(
             "nothing is there to be read",
             json!({ "command": "cat" }),
             json!({ "status": "completed", "output": "" }),
         ),
-        gives(
+        returns(
             "our own variables are not handed on",
             json!({ "command": "env | grep -c ^MANYHANDS_" }),
             json!({ "output": "0\n" }),
@@ -66,34 +66,34 @@ fn ends(workspace: &Path) -> Vec<Case> {
 
 fn output() -> Vec<Case> {
     vec![
-        gives(
+        returns(
             "both streams are in the output and apart",
             json!({ "command": "echo one; sleep 0.1; echo two >&2; sleep 0.1; echo three" }),
             json!({
                 "output": "one\ntwo\nthree\n", "stdout": "one\nthree\n", "stderr": "two\n",
             }),
         ),
-        gives(
+        returns(
             "without standard error the output is all there is",
             json!({ "command": "echo one" }),
             json!({ "output": "one\n", "stdout": "$absent", "stderr": "$absent" }),
         ),
-        gives(
+        returns(
             "characters of every length survive",
             json!({ "command": "printf 'ä€😀'" }),
             json!({ "output": "ä€😀", "totalChars": 3 }),
         ),
-        gives(
+        returns(
             "what is no character is replaced",
             json!({ "command": r"printf 'a\377b'" }),
             json!({ "output": "a\u{fffd}b" }),
         ),
-        gives(
+        returns(
             "the tail is the last 4000 characters",
             json!({ "command": "printf '%05000d' 7" }),
             json!({ "output": "$chars 5000", "tail": "$chars 4000", "truncated": false }),
         ),
-        gives(
+        returns(
             "of more than 200000 characters the end is kept",
             json!({ "command": "printf 'begin%0250000dend' 0" }),
             json!({
@@ -105,20 +105,20 @@ fn output() -> Vec<Case> {
     ]
 }
 
-fn places(workspace: &Path) -> Vec<Case> {
+fn path_cases(workspace: &Path) -> Vec<Case> {
     let sub = workspace.join("sub");
     vec![
-        gives(
+        returns(
             "a command starts in the workspace",
             json!({ "command": "pwd" }),
             json!({ "output": format!("{}\n", workspace.display()), "workdir": workspace }),
         ),
-        gives(
+        returns(
             "a relative workdir starts at the workspace",
             json!({ "command": "pwd", "workdir": "sub" }),
             json!({ "output": format!("{}\n", sub.display()), "workdir": sub }),
         ),
-        gives(
+        returns(
             "an absolute workdir is used as it is",
             json!({ "command": "pwd", "workdir": sub }),
             json!({ "output": format!("{}\n", sub.display()), "workdir": sub }),
@@ -133,7 +133,7 @@ fn places(workspace: &Path) -> Vec<Case> {
             json!({ "command": "touch ran", "workdir": "three.txt" }),
             &["workdir", "is not a directory"],
         ),
-        gives(
+        returns(
             "a refused command has not run",
             json!({ "command": "test -e ran; echo $?" }),
             json!({ "output": "1\n" }),
@@ -143,7 +143,7 @@ fn places(workspace: &Path) -> Vec<Case> {
 
 fn time() -> Vec<Case> {
     vec![
-        gives(
+        returns(
             "a command that takes too long is asked to end",
             json!({ "command": "echo early; sleep 1000", "timeout": 200 }),
             json!({
@@ -151,12 +151,12 @@ fn time() -> Vec<Case> {
                 "output": "early\n",
             }),
         ),
-        gives(
+        returns(
             "and killed if it does not",
             json!({ "command": "trap '' TERM; while :; do sleep 0.05; done", "timeout": 200 }),
             json!({ "status": "failed", "timedOut": true, "signal": "SIGKILL" }),
         ),
-        gives(
+        returns(
             "with all it has started",
             json!({
                 "command": "(trap '' TERM; sleep 1000 & echo $! > child; wait; wait) & wait",
@@ -164,18 +164,18 @@ fn time() -> Vec<Case> {
             }),
             json!({ "timedOut": true }),
         ),
-        gives(
+        returns(
             "which is gone then",
             json!({ "command": "kill -0 $(cat child) 2>/dev/null && echo lives || echo gone" }),
             json!({ "output": "gone\n" }),
         )
         .waiting(),
-        gives(
+        returns(
             "a timeout that is not reached changes nothing",
             json!({ "command": "echo done", "timeout": 60_000 }),
             json!({ "status": "completed", "timedOut": false }),
         ),
-        gives(
+        returns(
             "a whole number may be written with a fraction of zero",
             json!({ "command": "echo done", "timeout": 60_000.0 }),
             json!({ "status": "completed" }),
@@ -190,35 +190,35 @@ fn left_running(workspace: &Path) -> Vec<Case> {
         "lifetime": "$string", "$only": true,
     });
     vec![
-        gives(
+        returns(
             "a command in the background has all fields of the text",
             json!({ "command": "sleep 1000", "background": true }),
             running.clone(),
         )
         .keeping("sleeping", "sessionId"),
-        gives(
+        returns(
             "background: false waits",
             json!({ "command": "echo x", "background": false }),
             json!({ "status": "completed" }),
         ),
-        gives(
+        returns(
             "a command that ends in time is completed",
             json!({ "command": "echo quick", "yieldMs": 60_000 }),
             json!({ "status": "completed", "output": "quick\n" }),
         ),
-        gives(
+        returns(
             "one that does not goes to the background",
             json!({ "command": "echo so far; sleep 1000", "yieldMs": 1_000 }),
             json!({ "status": "running", "sessionId": "$uuid", "tail": "so far\n" }),
         )
         .keeping("yielded", "sessionId"),
-        gives(
+        returns(
             "a wait too short is lengthened",
             json!({ "command": "sleep 1000", "yieldMs": 0 }),
             running,
         )
         .keeping("clamped", "sessionId"),
-        gives(
+        returns(
             "a wait too long is shortened",
             json!({ "command": "echo quick", "yieldMs": 999_999_999_u64 }),
             json!({ "status": "completed" }),

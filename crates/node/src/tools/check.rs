@@ -49,7 +49,7 @@ fn problem(name: &str, message: String) -> Problem {
 fn unknown(name: &str, known: &Map<String, Value>) -> String {
     let names: Vec<&str> = known.keys().map(String::as_str).collect();
     // 0.8 suggests `workDir` for `workdir` and `cwd`, but nothing for unrelated words.
-    let near = names
+    let similar = names
         .iter()
         .map(|known| {
             (
@@ -59,8 +59,8 @@ fn unknown(name: &str, known: &Map<String, Value>) -> String {
         })
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(likeness, _)| *likeness > 0.8);
-    match near {
-        Some((_, near)) => format!("is not a parameter; did you mean `{near}`?"),
+    match similar {
+        Some((_, similar)) => format!("is not a parameter; did you mean `{similar}`?"),
         None => format!(
             "is not a parameter; the parameters are {}",
             names.join(", ")
@@ -75,13 +75,13 @@ fn wrong(rule: &Value, value: &mut Value) -> Option<String> {
         one => one.as_str().into_iter().collect::<Vec<_>>(),
     };
     if types.contains(&"integer") {
-        as_whole_number(value);
+        normalise_integer(value);
     }
     let choices = choices(rule);
     if types.is_empty() && choices.is_empty() {
         return None;
     }
-    let fits = |wanted: &&str| match *wanted {
+    let fits = |type_name: &&str| match *type_name {
         "null" => value.is_null(),
         "string" => value.is_string(),
         "boolean" => value.is_boolean(),
@@ -90,24 +90,26 @@ fn wrong(rule: &Value, value: &mut Value) -> Option<String> {
         _ => true,
     };
     if !types.is_empty() && !types.iter().any(fits) {
-        let wanted: Vec<&str> = types.iter().copied().filter(|t| *t != "null").collect();
-        let wanted = wanted.join(" or ").replace("integer", "whole number");
-        return Some(format!("must be a {wanted}, not {}", kind_of(value)));
+        let type_name: Vec<&str> = types.iter().copied().filter(|t| *t != "null").collect();
+        let type_name = type_name.join(" or ").replace("integer", "whole number");
+        return Some(format!("must be a {type_name}, not {}", kind_of(value)));
     }
     if !choices.is_empty() && !choices.contains(&&*value) {
-        let words: Vec<String> = choices.iter().map(ToString::to_string).collect();
-        return Some(format!("is {value}; give one of {}", words.join(", ")));
+        let values: Vec<String> = choices.iter().map(ToString::to_string).collect();
+        return Some(format!("is {value}; give one of {}", values.join(", ")));
     }
     bounds(rule, value)
 }
 
 fn bounds(rule: &Value, value: &Value) -> Option<String> {
-    let least = rule["minimum"].as_i64();
-    let below = |least: &i64| value.as_i64().is_some_and(|given| given < *least);
-    if let Some(least) = least.filter(below) {
-        return Some(format!("is {value}; it must be at least {least}"));
+    let minimum = rule["minimum"].as_i64();
+    let below = |minimum: &i64| value.as_i64().is_some_and(|value| value < *minimum);
+    if let Some(minimum) = minimum.filter(below) {
+        return Some(format!("is {value}; it must be at least {minimum}"));
     }
-    let short = rule["minLength"].as_u64().is_some_and(|least| least > 0);
+    let short = rule["minLength"]
+        .as_u64()
+        .is_some_and(|minimum| minimum > 0);
     (short && value.as_str() == Some("")).then(|| "must not be empty".to_owned())
 }
 
@@ -121,12 +123,12 @@ fn choices(rule: &Value) -> Vec<&Value> {
 }
 
 #[allow(clippy::cast_possible_truncation)] // an integer within the exact range of a double
-fn as_whole_number(value: &mut Value) {
+fn normalise_integer(value: &mut Value) {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    let whole = value
+    let integer = value
         .as_f64()
         .filter(|number| value.is_f64() && number.fract() == 0.0 && number.abs() < EXACT);
-    if let Some(number) = whole {
+    if let Some(number) = integer {
         *value = Value::from(number as i64);
     }
 }
@@ -166,10 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_taken_and_whole_numbers_are_whole() {
-        let given = json!({ "path": "a", "limit": 5.0, "replaceAll": null, "action": "poll" });
-        let taken = check(&schema(), given).unwrap();
-        assert_eq!(taken["limit"], 5);
+    fn valid_arguments_pass_and_integers_are_normalised() {
+        let value = json!({ "path": "a", "limit": 5.0, "replaceAll": null, "action": "poll" });
+        let checked = check(&schema(), value).unwrap();
+        assert_eq!(checked["limit"], 5);
     }
 
     #[test]

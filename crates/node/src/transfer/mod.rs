@@ -1,9 +1,8 @@
 //! The node's side of transfers: files it sends and receives.
 //!
 //! Each transfer runs in its own task with blocking I/O on blocking threads. Partially received files outlive the connection;
-//! see [`partial_files`].
+//! see [`crate::partial_files`].
 
-mod partial_files;
 mod receive;
 mod send;
 
@@ -23,10 +22,9 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::run::Node;
+use crate::node::Node;
 use crate::writer::{ConnectionClosed, Outgoing};
 
-pub(crate) use partial_files::PartialFiles;
 use receive::Receiving;
 use send::Sending;
 
@@ -89,18 +87,19 @@ impl Transfers {
     ) -> Result<(), ConnectionClosed> {
         match kind {
             EventKind::TransferSend => match TransferSendEvent::read(event) {
-                Some(ask) => self.send(ask).await,
+                Some(request) => self.send(request).await,
                 None => Ok(()),
             },
             EventKind::TransferReceive => match TransferReceiveEvent::read(event) {
-                Some(ask) => self.receive(ask).await,
+                Some(request) => self.receive(request).await,
                 None => Ok(()),
             },
             EventKind::TransferStart => {
-                if let Some(ask) = TransferStartEvent::read(event)
-                    && let Some(sending) = self.sending(ask.transfer_id)
+                if let Some(request) = TransferStartEvent::read(event)
+                    && let Some(sending) = self.sending(request.transfer_id)
                 {
-                    sending.start(ask.offset.unwrap_or(0));
+                    // A gateway without resumption sends no offset and expects the whole file.
+                    sending.start(request.offset.unwrap_or(0));
                 }
                 Ok(())
             }
@@ -121,8 +120,8 @@ impl Transfers {
                 Ok(())
             }
             EventKind::TransferCancel => {
-                if let Some(ask) = TransferCancelEvent::read(event) {
-                    self.cancel(&ask);
+                if let Some(request) = TransferCancelEvent::read(event) {
+                    self.cancel(&request);
                 }
                 Ok(())
             }
@@ -176,11 +175,11 @@ impl Transfers {
         let _ = timeout(CLOSE_TIMEOUT, all).await;
     }
 
-    async fn send(&mut self, ask: TransferSendEvent) -> Result<(), ConnectionClosed> {
-        if let Err(refused) = self.admit(ask.transfer_id) {
+    async fn send(&mut self, request: TransferSendEvent) -> Result<(), ConnectionClosed> {
+        if let Err(refused) = self.admit(request.transfer_id) {
             let (error, code) = self.deps.refusal(&refused);
             let answer = TransferMetaParams {
-                transfer_id: ask.transfer_id,
+                transfer_id: request.transfer_id,
                 error,
                 code,
                 ..TransferMetaParams::default()
@@ -188,22 +187,22 @@ impl Transfers {
             return self
                 .deps
                 .outgoing
-                .text(answer.encode(&request_id(ask.transfer_id)))
+                .text(answer.encode(&request_id(request.transfer_id)))
                 .await;
         }
         let (sending, control) = Sending::new();
-        let (id, deps) = (ask.transfer_id, self.deps.clone());
+        let (id, deps) = (request.transfer_id, self.deps.clone());
         self.start(id, Role::Sending(sending), |cancel| {
-            send::send(ask, deps, control, cancel)
+            send::send(request, deps, control, cancel)
         });
         Ok(())
     }
 
-    async fn receive(&mut self, ask: TransferReceiveEvent) -> Result<(), ConnectionClosed> {
-        if let Err(refused) = self.admit(ask.transfer_id) {
+    async fn receive(&mut self, request: TransferReceiveEvent) -> Result<(), ConnectionClosed> {
+        if let Err(refused) = self.admit(request.transfer_id) {
             let (error, code) = self.deps.refusal(&refused);
             let answer = TransferAcceptParams {
-                transfer_id: ask.transfer_id,
+                transfer_id: request.transfer_id,
                 error,
                 code,
                 ..TransferAcceptParams::default()
@@ -211,13 +210,13 @@ impl Transfers {
             return self
                 .deps
                 .outgoing
-                .text(answer.encode(&request_id(ask.transfer_id)))
+                .text(answer.encode(&request_id(request.transfer_id)))
                 .await;
         }
         let (receiving, chunks) = Receiving::new();
-        let (id, deps) = (ask.transfer_id, self.deps.clone());
+        let (id, deps) = (request.transfer_id, self.deps.clone());
         self.start(id, Role::Receiving(receiving), |cancel| {
-            receive::receive(ask, deps, chunks, cancel)
+            receive::receive(request, deps, chunks, cancel)
         });
         Ok(())
     }
@@ -228,6 +227,7 @@ impl Transfers {
     {
         let cancel = self.stop.child_token();
         let task = task(cancel.clone());
+        // Numbered, because the gateway may reuse an id while the old task is still ending.
         self.started += 1;
         let number = self.started;
         self.tasks.spawn(async move {
@@ -247,6 +247,7 @@ impl Transfers {
             let message = format!("transfer {id} is already running");
             return Err(ToolError::new(ErrorCode::Conflict, message));
         }
+        // Counts tasks instead of `live`: a cancelled transfer uses the disk until its task has ended.
         if self.tasks.len() >= MAX_TRANSFERS {
             let message = format!("this node already has {MAX_TRANSFERS} running transfers");
             let busy = ToolError::new(ErrorCode::Unavailable, message);
@@ -255,10 +256,11 @@ impl Transfers {
         Ok(())
     }
 
-    fn cancel(&mut self, ask: &TransferCancelEvent) {
-        if let Some(live) = self.live.remove(&ask.transfer_id) {
-            if let (Role::Receiving(receiving), false) = (&live.role, ask.keep) {
-                receiving.do_not_keep();
+    fn cancel(&mut self, request: &TransferCancelEvent) {
+        if let Some(live) = self.live.remove(&request.transfer_id) {
+            if let (Role::Receiving(receiving), false) = (&live.role, request.keep) {
+                // Set before the cancellation: the task reads it as it stops.
+                receiving.discard_partial();
             }
             live.cancel.cancel();
         }
@@ -299,7 +301,7 @@ fn request_id(transfer: u32) -> String {
     format!("{REQUEST}{transfer}")
 }
 
-fn gave_up() -> ToolError {
+fn transfer_timed_out() -> ToolError {
     let limit = IDLE.as_secs() / 60;
     let message = format!("transfer timed out: no message for {limit} minutes");
     ToolError::new(ErrorCode::DeadlineExceeded, message)

@@ -16,7 +16,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{IDLE, PartialFiles, TransferDeps, gave_up, on_disk, request_id};
+use super::{IDLE, TransferDeps, on_disk, request_id, transfer_timed_out};
+use crate::partial_files::PartialFiles;
 use crate::writer::Outgoing;
 
 /// Maximum number of chunks queued for the disk, whatever their size.
@@ -31,15 +32,15 @@ const RETRY_DELAY: Duration = Duration::from_millis(100);
 /// Sending half: what the gateway says about a file being received.
 pub(super) struct Receiving {
     chunks: mpsc::Sender<Chunk>,
-    room: Arc<Semaphore>,
-    keep: Arc<AtomicBool>,
+    permits: Arc<Semaphore>,
+    keep_partial: Arc<AtomicBool>,
 }
 
 /// Receiving half.
 pub(super) struct ChunkReceiver {
     chunks: mpsc::Receiver<Chunk>,
-    room: Arc<Semaphore>,
-    keep: Arc<AtomicBool>,
+    permits: Arc<Semaphore>,
+    keep_partial: Arc<AtomicBool>,
 }
 
 enum Chunk {
@@ -54,17 +55,17 @@ impl Receiving {
     pub(super) fn new() -> (Self, ChunkReceiver) {
         let (chunks, received) = mpsc::channel(MAX_QUEUED);
         // Counts bytes: memory per transfer is bounded by one window, however small the chunks are.
-        let room = Arc::new(Semaphore::new(window()));
-        let keep = Arc::new(AtomicBool::new(true));
+        let permits = Arc::new(Semaphore::new(window()));
+        let keep_partial = Arc::new(AtomicBool::new(true));
         let receiving = Self {
             chunks,
-            room: room.clone(),
-            keep: keep.clone(),
+            permits: permits.clone(),
+            keep_partial: keep_partial.clone(),
         };
         let chunks = ChunkReceiver {
             chunks: received,
-            room,
-            keep,
+            permits,
+            keep_partial,
         };
         (receiving, chunks)
     }
@@ -73,17 +74,17 @@ impl Receiving {
     /// this waits for room.
     pub(super) async fn take(&mut self, bytes: Bytes, checked: bool) {
         let wanted = u32::try_from(bytes.len().min(window())).unwrap_or(u32::MAX);
-        let room = self.room.clone();
+        let permits = self.permits.clone();
         let chunk = if checked && bytes.len() <= window() {
-            match room.try_acquire_many_owned(wanted) {
-                Ok(room) => Chunk::Bytes(bytes, room),
+            match permits.try_acquire_many_owned(wanted) {
+                Ok(permits) => Chunk::Bytes(bytes, permits),
                 Err(_) => Chunk::Flood,
             }
         } else if checked {
             Chunk::Flood
         } else {
-            match room.acquire_many_owned(wanted).await {
-                Ok(room) => Chunk::Bytes(bytes, room),
+            match permits.acquire_many_owned(wanted).await {
+                Ok(permits) => Chunk::Bytes(bytes, permits),
                 Err(_) => return,
             }
         };
@@ -95,15 +96,15 @@ impl Receiving {
     }
 
     /// The partial file is not needed any more.
-    pub(super) fn do_not_keep(&self) {
-        self.keep.store(false, Ordering::Relaxed);
+    pub(super) fn discard_partial(&self) {
+        self.keep_partial.store(false, Ordering::Relaxed);
     }
 }
 
 impl Drop for ChunkReceiver {
     fn drop(&mut self) {
         // A sender waiting for room would otherwise wait forever.
-        self.room.close();
+        self.permits.close();
     }
 }
 
@@ -117,13 +118,13 @@ enum ReceiveOutcome {
 
 /// Receives a file: opens it, writes the chunks, and reports the outcome.
 pub(super) async fn receive(
-    ask: TransferReceiveEvent,
+    request: TransferReceiveEvent,
     deps: TransferDeps,
     mut chunks: ChunkReceiver,
     cancel: CancellationToken,
 ) {
-    let id = ask.transfer_id;
-    let opened = open(&ask, &deps).await;
+    let id = request.transfer_id;
+    let opened = open(&request, &deps).await;
     let accept = accept(id, &opened, &deps);
     // A lost connection is noticed below.
     let _ = deps.outgoing.text(accept.encode(&request_id(id))).await;
@@ -132,7 +133,7 @@ pub(super) async fn receive(
     let outcome = write(id, Box::new(incoming), &deps, &mut chunks, &cancel).await;
     let kept = match &outcome {
         ReceiveOutcome::Stopped(_) => {
-            chunks.keep.load(Ordering::Relaxed) && key(&ask, &deps).is_some()
+            chunks.keep_partial.load(Ordering::Relaxed) && key(&request, &deps).is_some()
         }
         _ => false,
     };
@@ -141,10 +142,13 @@ pub(super) async fn receive(
     } else {
         forget(outcome, part, &deps.node.partial_files).await
     };
-    finish(&ask, outcome, &deps).await;
+    finish(&request, outcome, &deps).await;
 }
 
-async fn open(ask: &TransferReceiveEvent, deps: &TransferDeps) -> Result<IncomingFile, ToolError> {
+async fn open(
+    request: &TransferReceiveEvent,
+    deps: &TransferDeps,
+) -> Result<IncomingFile, ToolError> {
     if !deps.node.toolbox.may_write() {
         let message = "this node is read-only and cannot receive files";
         return Err(ToolError::new(ErrorCode::Forbidden, message));
@@ -153,8 +157,8 @@ async fn open(ask: &TransferReceiveEvent, deps: &TransferDeps) -> Result<Incomin
     loop {
         tries += 1;
         let files = deps.node.toolbox.files().clone();
-        let (path, size) = (ask.path.clone(), ask.size);
-        let resume = key(ask, deps).map(str::to_owned);
+        let (path, size) = (request.path.clone(), request.size);
+        let resume = key(request, deps).map(str::to_owned);
         let partial_files = deps.node.partial_files.clone();
         let opened = on_disk(
             move || match files.incoming(&path, size, resume.as_deref()) {
@@ -177,8 +181,8 @@ async fn open(ask: &TransferReceiveEvent, deps: &TransferDeps) -> Result<Incomin
 }
 
 /// The key by which a partial file is found again.
-fn key<'a>(ask: &'a TransferReceiveEvent, deps: &TransferDeps) -> Option<&'a str> {
-    ask.resume.as_deref().filter(|_| deps.checked)
+fn key<'a>(request: &'a TransferReceiveEvent, deps: &TransferDeps) -> Option<&'a str> {
+    request.resume.as_deref().filter(|_| deps.checked)
 }
 
 fn accept(
@@ -193,6 +197,7 @@ fn accept(
     let (error, code) = refused.unwrap_or_default();
     TransferAcceptParams {
         transfer_id,
+        // A gateway without the addition would not understand an offset.
         offset: offset.filter(|offset| deps.checked && *offset > 0),
         error,
         code,
@@ -219,9 +224,10 @@ async fn write(
             Ok(_) => {}
             Err(_) => {
                 let _ = tokio::task::spawn_blocking(move || incoming.discard()).await;
-                return ReceiveOutcome::Failed(gave_up());
+                return ReceiveOutcome::Failed(transfer_timed_out());
             }
         }
+        // Compared below, so that a chunk without new bytes is not acknowledged twice.
         let before = incoming.taken();
         let step = on_disk(move || put(incoming, some)).await;
         match step {
@@ -229,7 +235,7 @@ async fn write(
             Ok(WriteStep::Placed(bytes)) => return ReceiveOutcome::Placed(bytes),
             Err(error) => return ReceiveOutcome::Failed(error),
         }
-        // Acknowledged only once written, so that seen_calls stays bounded however slow the disk is.
+        // Acknowledged only once written, so that memory stays bounded however slow the disk is.
         if deps.checked && incoming.taken() > before {
             acknowledge(id, incoming.taken(), &deps.outgoing).await;
         }
@@ -277,6 +283,8 @@ async fn forget(
             }
             other => other,
         };
+        // The record goes last: a crash in between leaves one for a part that is gone, which the sweep
+        // removes.
         partial_files.remove(&part);
         outcome
     });
@@ -285,12 +293,12 @@ async fn forget(
     forgotten.await.unwrap_or_else(lost)
 }
 
-async fn finish(ask: &TransferReceiveEvent, outcome: ReceiveOutcome, deps: &TransferDeps) {
+async fn finish(request: &TransferReceiveEvent, outcome: ReceiveOutcome, deps: &TransferDeps) {
     let mut done = TransferDoneParams {
-        transfer_id: ask.transfer_id,
+        transfer_id: request.transfer_id,
         ..TransferDoneParams::default()
     };
-    let mut about = json!({ "transferId": ask.transfer_id, "path": ask.path });
+    let mut about = json!({ "transferId": request.transfer_id, "path": request.path });
     match outcome {
         ReceiveOutcome::Stopped(_) => {
             deps.node.log.info(
@@ -317,7 +325,7 @@ async fn finish(ask: &TransferReceiveEvent, outcome: ReceiveOutcome, deps: &Tran
     }
     let _ = deps
         .outgoing
-        .text(done.encode(&request_id(ask.transfer_id)))
+        .text(done.encode(&request_id(request.transfer_id)))
         .await;
 }
 

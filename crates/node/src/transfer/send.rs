@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{IDLE, TransferDeps, gave_up, on_disk, request_id};
+use super::{IDLE, TransferDeps, on_disk, request_id, transfer_timed_out};
 use crate::writer::ConnectionClosed;
 
 /// Number of chunks read ahead while earlier ones are sent.
@@ -33,14 +33,14 @@ pub(super) struct SendControl {
 impl Sending {
     pub(super) fn new() -> (Self, SendControl) {
         let (start, started) = oneshot::channel();
-        let (acknowledged, heard) = watch::channel(0);
+        let (acknowledged, received) = watch::channel(0);
         let sending = Self {
             start: Some(start),
             acknowledged,
         };
         let control = SendControl {
             start: started,
-            acknowledged: heard,
+            acknowledged: received,
         };
         (sending, control)
     }
@@ -85,15 +85,16 @@ impl From<ToolError> for SendError {
 
 /// Sends a file: announces it, waits for the start, streams it, and reports the outcome.
 pub(super) async fn send(
-    ask: TransferSendEvent,
+    request: TransferSendEvent,
     deps: TransferDeps,
     mut control: SendControl,
     cancel: CancellationToken,
 ) {
-    let id = ask.transfer_id;
+    let id = request.transfer_id;
     let files = deps.node.toolbox.files().clone();
-    let path = ask.path.clone();
+    let path = request.path.clone();
     let opened = on_disk(move || files.outgoing(&path)).await;
+    // A file that cannot be opened is reported in the same message, so the gateway waits for one answer only.
     let answer = meta(id, &opened, &deps);
     if deps
         .outgoing
@@ -108,13 +109,14 @@ pub(super) async fn send(
         sent = stream(id, file, &deps, &mut control) => sent,
         () = cancel.cancelled() => Err(SendError::Stopped),
     };
-    let mut about = json!({ "transferId": id, "path": ask.path });
+    let mut about = json!({ "transferId": id, "path": request.path });
     let complete = match sent {
         Ok((complete, bytes)) => {
             about["bytes"] = bytes.into();
             deps.node.log.info("file_sent", "sent a file", about);
             complete
         }
+        // The gateway cancelled it or is gone: a report would reach nobody.
         Err(SendError::Stopped) => return,
         Err(SendError::Failed(error)) => {
             about["why"] = error.text().into();
@@ -167,9 +169,10 @@ async fn stream(
     deps: &TransferDeps,
     control: &mut SendControl,
 ) -> Result<(TransferCompleteParams, u64), SendError> {
+    // The gateway starts it only once the destination has accepted.
     let start = timeout(IDLE, &mut control.start).await;
     let offset = start
-        .map_err(|_| gave_up())?
+        .map_err(|_| transfer_timed_out())?
         .map_err(|_| SendError::Stopped)?;
     if offset > 0 {
         // Skipping hashes the part that the other end already has, which takes a while for a large file.
@@ -191,8 +194,9 @@ async fn stream(
         next = spawn_blocking(move || read_ahead(id, file));
         for frame in frames {
             let after = sent + (frame.len() - HEADER) as u64;
+            // Only gateways with the addition acknowledge; others would stall the transfer here.
             if deps.checked {
-                room_for(after, control).await?;
+                wait_for_window(after, control).await?;
             }
             deps.outgoing.frame(frame).await?;
             sent = after;
@@ -208,10 +212,10 @@ async fn stream(
 }
 
 /// Waits until at most one window is unacknowledged after `after` bytes.
-async fn room_for(after: u64, control: &mut SendControl) -> Result<(), SendError> {
+async fn wait_for_window(after: u64, control: &mut SendControl) -> Result<(), SendError> {
     let mut acknowledged = control.acknowledged.clone();
-    let room = acknowledged.wait_for(|taken| after <= taken.saturating_add(WINDOW));
-    match timeout(IDLE, room).await {
+    let permits = acknowledged.wait_for(|taken| after <= taken.saturating_add(WINDOW));
+    match timeout(IDLE, permits).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(_)) => Err(SendError::Stopped),
         Err(_) => {
@@ -229,6 +233,7 @@ fn read_ahead(id: u32, mut file: local::OutgoingFile) -> Result<Read, local::Loc
     while frames.len() < READ_AHEAD && file.at() < file.size() {
         let left = usize::try_from(file.size() - file.at()).unwrap_or(usize::MAX);
         let mut frame = vec![0; HEADER + left.min(CHUNK)];
+        // Header and content share one buffer, so that no chunk is copied again.
         frame[..HEADER].copy_from_slice(&id.to_le_bytes());
         file.read(&mut frame[HEADER..])?;
         frames.push(Bytes::from(frame));

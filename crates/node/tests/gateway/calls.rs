@@ -1,45 +1,46 @@
 use manyhands_node::{Confinement, SandboxMode};
 use serde_json::{Value, json};
 
-use super::fake::{Gateway, Machine, OURS, until};
+use super::fake::{ADDITIONS, Gateway, Machine, until};
 
 #[tokio::test]
 async fn calls_are_answered_with_results_and_errors_with_codes() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
-    let told = peer
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
+    let response = peer
         .call("1", "Write", json!({ "path": "a/f", "content": "x" }))
         .await;
-    assert_eq!(told["result"]["bytes"], 1);
+    assert_eq!(response["result"]["bytes"], 1);
     assert_eq!(std::fs::read(machine.at("a/f")).unwrap(), b"x");
-    let told = peer.call("2", "Read", json!({ "path": "b" })).await;
-    assert_eq!(told["code"], "not_found");
+    let response = peer.call("2", "Read", json!({ "path": "b" })).await;
+    assert_eq!(response["code"], "not_found");
     assert!(
-        told["error"].as_str().unwrap().contains("no such file") && told.get("result").is_none()
+        response["error"].as_str().unwrap().contains("no such file")
+            && response.get("result").is_none()
     );
-    let told = peer.call("3", "Sing", json!({})).await;
-    assert_eq!(told["code"], "unknown_tool");
-    let told = peer.call("4", "Read", json!({ "pth": "b" })).await;
-    assert_eq!(told["code"], "invalid_arguments");
+    let response = peer.call("3", "Sing", json!({})).await;
+    assert_eq!(response["code"], "unknown_tool");
+    let response = peer.call("4", "Read", json!({ "pth": "b" })).await;
+    assert_eq!(response["code"], "invalid_arguments");
     assert!(
-        told["error"]
+        response["error"]
             .as_str()
             .unwrap()
             .contains("did you mean `path`?"),
-        "{told}"
+        "{response}"
     );
 }
 
 #[tokio::test]
-async fn a_call_runs_once_though_it_is_asked_for_over_two_connections() {
+async fn a_call_resent_over_a_second_connection_runs_once() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
     let append = || json!({ "command": "echo ran >> count" });
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     peer.call("same", "Bash", append()).await;
     drop(peer);
-    let mut peer = gateway.greet(OURS).await;
-    let told = peer.call("same", "Bash", append()).await;
-    assert_eq!(told["code"], "conflict");
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
+    let response = peer.call("same", "Bash", append()).await;
+    assert_eq!(response["code"], "conflict");
     peer.call("other", "Bash", append()).await;
     assert_eq!(
         std::fs::read_to_string(machine.at("count")).unwrap(),
@@ -50,16 +51,16 @@ async fn a_call_runs_once_though_it_is_asked_for_over_two_connections() {
 #[tokio::test]
 async fn a_call_that_still_runs_is_not_answered_for_its_double() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let wait = json!({ "command": "echo ran >> count; while [ ! -e go ]; do sleep 0.01; done" });
     peer.invoke("same", "Bash", wait.clone()).await;
     peer.invoke("same", "Bash", wait).await;
-    let told = peer.call("1", "Glob", json!({ "pattern": "go" })).await;
-    assert_eq!(told["result"]["count"], 0);
+    let response = peer.call("1", "Glob", json!({ "pattern": "go" })).await;
+    assert_eq!(response["result"]["count"], 0);
     std::fs::write(machine.at("go"), "").unwrap();
-    let told = peer.asked("tool.result").await;
+    let response = peer.expect_request("tool.result").await;
     assert_eq!(
-        (&told["callId"], &told["result"]["status"]),
+        (&response["callId"], &response["result"]["status"]),
         (&json!("same"), &json!("completed"))
     );
     assert_eq!(
@@ -82,9 +83,9 @@ async fn pid(machine: &Machine) -> String {
 }
 
 #[tokio::test]
-async fn cancelling_a_call_ends_its_program_and_says_so() {
+async fn cancelling_a_call_ends_its_program_and_is_reported() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     peer.invoke(
         "c",
         "Bash",
@@ -92,11 +93,13 @@ async fn cancelling_a_call_ends_its_program_and_says_so() {
     )
     .await;
     let pid = pid(&machine).await;
-    peer.tell("tool.cancel", json!({ "callId": "other" })).await;
-    peer.tell("tool.cancel", json!({ "callId": "c" })).await;
-    let told = peer.asked("tool.result").await;
+    peer.send_event("tool.cancel", json!({ "callId": "other" }))
+        .await;
+    peer.send_event("tool.cancel", json!({ "callId": "c" }))
+        .await;
+    let response = peer.expect_request("tool.result").await;
     assert_eq!(
-        (&told["callId"], &told["code"]),
+        (&response["callId"], &response["code"]),
         (&json!("c"), &json!("cancelled"))
     );
     until(|| !lives(&pid)).await;
@@ -105,7 +108,7 @@ async fn cancelling_a_call_ends_its_program_and_says_so() {
 #[tokio::test]
 async fn foreground_programs_end_with_the_connection_and_background_ones_do_not() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let left = json!({ "command": "exec sleep 1000", "background": true });
     peer.invoke("b", "Bash", left).await;
     let mut session = Value::Null;
@@ -121,92 +124,98 @@ async fn foreground_programs_end_with_the_connection_and_background_ones_do_not(
     let pid = pid(&machine).await;
     drop(peer);
     until(|| !lives(&pid)).await;
-    let mut peer = gateway.greet(OURS).await;
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
     let poll = json!({ "action": "poll", "sessionId": session });
-    let told = peer.call("p", "Process", poll).await;
-    assert_eq!(told["result"]["running"], true, "{told}");
+    let response = peer.call("p", "Process", poll).await;
+    assert_eq!(response["result"]["running"], true, "{response}");
 }
 
 #[tokio::test]
 async fn the_257th_call_at_once_is_answered_and_not_dropped() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let wait = json!({ "command": "while [ ! -e go ]; do sleep 0.2; done" });
     for call in 0..256 {
         peer.invoke(&call.to_string(), "Bash", wait.clone()).await;
     }
-    let told = peer.call("257", "Glob", json!({ "pattern": "*" })).await;
-    assert_eq!(told["code"], "unavailable");
+    let response = peer.call("257", "Glob", json!({ "pattern": "*" })).await;
+    assert_eq!(response["code"], "unavailable");
     assert!(
-        told["error"]
+        response["error"]
             .as_str()
             .unwrap()
             .contains("256 running calls"),
-        "{told}"
+        "{response}"
     );
     std::fs::write(machine.at("go"), "").unwrap();
     for _ in 0..256 {
-        let told = peer.asked("tool.result").await;
-        assert_eq!(told["result"]["status"], "completed", "{told}");
+        let response = peer.expect_request("tool.result").await;
+        assert_eq!(response["result"]["status"], "completed", "{response}");
     }
-    let told = peer.call("258", "Glob", json!({ "pattern": "*" })).await;
-    assert_eq!(told["result"]["count"], 1);
+    let response = peer.call("258", "Glob", json!({ "pattern": "*" })).await;
+    assert_eq!(response["result"]["count"], 1);
 }
 
 #[tokio::test]
 async fn the_largest_image_fits_and_a_larger_result_is_an_error_with_advice() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let mut image = b"\x89PNG\r\n\x1a\n".to_vec();
     image.resize(10 << 20, 0);
     std::fs::write(machine.at("i.png"), image).unwrap();
     std::fs::write(machine.at("t"), "\u{1}".repeat(4 << 20)).unwrap();
-    let told = peer.call("1", "Read", json!({ "path": "i.png" })).await;
-    assert_eq!(told["result"]["content"][1]["mimeType"], "image/png");
-    let told = peer.call("2", "Read", json!({ "path": "t" })).await;
-    assert_eq!(told["code"], "too_large");
-    assert!(told["error"].as_str().unwrap().contains("offset and limit"));
+    let response = peer.call("1", "Read", json!({ "path": "i.png" })).await;
+    assert_eq!(response["result"]["content"][1]["mimeType"], "image/png");
+    let response = peer.call("2", "Read", json!({ "path": "t" })).await;
+    assert_eq!(response["code"], "too_large");
+    assert!(
+        response["error"]
+            .as_str()
+            .unwrap()
+            .contains("offset and limit")
+    );
 }
 
 #[tokio::test]
-async fn the_log_tells_of_calls_without_what_they_were_about() {
+async fn the_log_lists_calls_without_their_arguments() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     peer.call("1", "Bash", json!({ "command": "echo hunter2" }))
         .await;
-    peer.tell("logs.get", json!({ "callId": "l", "lines": 1 }))
+    peer.send_event("logs.get", json!({ "callId": "l", "lines": 1 }))
         .await;
-    let told = peer.asked("logs.result").await;
+    let response = peer.expect_request("logs.result").await;
     assert_eq!(
-        (&told["callId"], &told["truncated"]),
+        (&response["callId"], &response["truncated"]),
         (&json!("l"), &json!(true))
     );
-    let line: Value = serde_json::from_str(told["lines"][0].as_str().unwrap()).unwrap();
+    let line: Value = serde_json::from_str(response["lines"][0].as_str().unwrap()).unwrap();
     assert_eq!(line["event"], "tool_call_finished");
     assert_eq!(
         (&line["tool"], &line["callId"]),
         (&json!("Bash"), &json!("1"))
     );
     assert!(line["ok"] == true && line["durationMs"].is_u64() && line["at"].is_string());
-    peer.tell("logs.get", json!({ "callId": "m", "lines": 5000 }))
+    peer.send_event("logs.get", json!({ "callId": "m", "lines": 5000 }))
         .await;
-    let told = peer.asked("logs.result").await;
-    assert_eq!(told["truncated"], false);
-    assert!(!told.to_string().contains("hunter2"));
+    let response = peer.expect_request("logs.result").await;
+    assert_eq!(response["truncated"], false);
+    assert!(!response.to_string().contains("hunter2"));
 }
 
 #[tokio::test]
-async fn nonsense_is_passed_over() {
+async fn invalid_frames_are_ignored() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
-    peer.say(json!({ "type": "what" })).await;
-    peer.say(json!({ "type": "req", "id": "1", "method": "tools.list" }))
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
+    peer.send_frame(json!({ "type": "what" })).await;
+    peer.send_frame(json!({ "type": "req", "id": "1", "method": "tools.list" }))
         .await;
-    peer.tell("of.a.newer.gateway", json!({})).await;
-    peer.tell("tool.invoke", json!({ "no": "call" })).await;
+    peer.send_event("of.a.newer.gateway", json!({})).await;
+    peer.send_event("tool.invoke", json!({ "no": "call" }))
+        .await;
     peer.bytes(7, b"of nothing").await;
-    let told = peer.call("1", "Glob", json!({ "pattern": "*" })).await;
-    assert_eq!(told["result"]["count"], 0);
+    let response = peer.call("1", "Glob", json!({ "pattern": "*" })).await;
+    assert_eq!(response["result"]["count"], 0);
 }
 
 /// What a command and a write outside the workspace come to.
@@ -214,7 +223,7 @@ async fn check(confinement: Confinement, written: [bool; 3]) {
     let gateway = Gateway::open().await;
     let machine = Machine::confined(|_| confinement);
     let outside = machine.dir.path().join("outside");
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let command = format!(
         "touch inside; touch ${{TMPDIR:-.}}/private && touch {}",
         outside.display()

@@ -21,7 +21,7 @@ use tokio_tungstenite::{WebSocketStream, accept_async};
 use tokio_util::sync::CancellationToken;
 
 /// What our own gateway announces.
-pub const OURS: &[&str] = &[ADDITION_CANCEL, ADDITION_CHECKED];
+pub const ADDITIONS: &[&str] = &[ADDITION_CANCEL, ADDITION_CHECKED];
 
 pub struct Gateway {
     listener: TcpListener,
@@ -52,7 +52,7 @@ impl Gateway {
     }
 
     /// The next socket, greeted with these additions.
-    pub async fn greet(&self, additions: &[&str]) -> Peer {
+    pub async fn complete_handshake(&self, additions: &[&str]) -> Peer {
         let mut peer = self.accept().await;
         peer.answer(
             "connect",
@@ -73,13 +73,13 @@ pub struct Peer {
 }
 
 /// What a node says.
-pub enum Said {
+pub enum Received {
     Text(Value),
     Bytes(u32, Vec<u8>),
 }
 
 impl Peer {
-    pub async fn next(&mut self) -> Said {
+    pub async fn next(&mut self) -> Received {
         loop {
             match self
                 .socket
@@ -88,10 +88,10 @@ impl Peer {
                 .expect("a socket")
                 .expect("a frame")
             {
-                Message::Text(text) => return Said::Text(serde_json::from_str(&text).unwrap()),
+                Message::Text(text) => return Received::Text(serde_json::from_str(&text).unwrap()),
                 Message::Binary(bytes) => {
                     let frame = BinaryFrame::decode(&bytes).unwrap();
-                    return Said::Bytes(frame.transfer, frame.bytes.to_vec());
+                    return Received::Bytes(frame.transfer, frame.bytes.to_vec());
                 }
                 Message::Ping(_) | Message::Pong(_) => {}
                 other => panic!("{other:?}"),
@@ -101,8 +101,8 @@ impl Peer {
 
     pub async fn text(&mut self) -> Value {
         match self.next().await {
-            Said::Text(text) => text,
-            Said::Bytes(id, bytes) => panic!("{} bytes of transfer {id}", bytes.len()),
+            Received::Text(text) => text,
+            Received::Bytes(id, bytes) => panic!("{} bytes of transfer {id}", bytes.len()),
         }
     }
 
@@ -114,7 +114,7 @@ impl Peer {
     }
 
     /// The parameters of the next request, which must be for `method`. It is answered.
-    pub async fn asked(&mut self, method: &str) -> Value {
+    pub async fn expect_request(&mut self, method: &str) -> Value {
         let (id, asked, params) = self.request().await;
         assert_eq!(asked, method, "{params}");
         self.answer(&id, json!({ "ok": true })).await;
@@ -123,21 +123,21 @@ impl Peer {
 
     pub async fn answer(&mut self, id: &str, payload: Value) {
         let answer = json!({ "type": "res", "id": id, "ok": true, "payload": payload });
-        self.say(answer).await;
+        self.send_frame(answer).await;
     }
 
     pub async fn refuse(&mut self, id: &str, code: u16, message: &str) {
         let error = json!({ "code": code, "message": message });
         let answer = json!({ "type": "res", "id": id, "ok": false, "error": error });
-        self.say(answer).await;
+        self.send_frame(answer).await;
     }
 
-    pub async fn tell(&mut self, event: &str, payload: Value) {
-        self.say(json!({ "type": "evt", "event": event, "payload": payload }))
+    pub async fn send_event(&mut self, event: &str, payload: Value) {
+        self.send_frame(json!({ "type": "evt", "event": event, "payload": payload }))
             .await;
     }
 
-    pub async fn say(&mut self, frame: Value) {
+    pub async fn send_frame(&mut self, frame: Value) {
         let sent = self.socket.send(Message::text(frame.to_string())).await;
         sent.unwrap();
     }
@@ -149,12 +149,12 @@ impl Peer {
 
     pub async fn invoke(&mut self, call: &str, tool: &str, args: Value) {
         let ask = json!({ "callId": call, "tool": tool, "args": args });
-        self.tell("tool.invoke", ask).await;
+        self.send_event("tool.invoke", ask).await;
     }
 
     pub async fn call(&mut self, call: &str, tool: &str, args: Value) -> Value {
         self.invoke(call, tool, args).await;
-        let answer = self.asked("tool.result").await;
+        let answer = self.expect_request("tool.result").await;
         assert_eq!(answer["callId"], call);
         answer
     }
@@ -220,7 +220,7 @@ impl Machine {
                 first: soon,
                 longest: soon,
                 replaced: soon,
-                held: Duration::ZERO,
+                stable_after: Duration::ZERO,
             },
             state_dir: Some(self.dir.path().join("state")),
             ..NodeOptions::new(gateway.url(), Secret::new("t0ken"), id)
@@ -235,7 +235,7 @@ impl Machine {
     /// A machine at work for a gateway that has greeted it.
     pub async fn at_work(&self, gateway: &Gateway, additions: &[&str]) -> Peer {
         drop(self.run(self.options(gateway)));
-        gateway.greet(additions).await
+        gateway.complete_handshake(additions).await
     }
 
     /// The names in the workspace, hidden ones too.

@@ -6,7 +6,7 @@ use manyhands_node::{Confinement, SandboxMode};
 use manyhands_wire::{CHUNK, WINDOW};
 use serde_json::{Value, json};
 
-use super::fake::{Gateway, Machine, OURS, Peer, until};
+use super::fake::{ADDITIONS, Gateway, Machine, Peer, until};
 use super::outgoing::{content, sha256};
 
 const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -20,8 +20,8 @@ fn jailed() -> Machine {
 
 async fn offer(peer: &mut Peer, id: u32, path: &str, size: usize) -> Value {
     let ask = json!({ "transferId": id, "path": path, "size": size, "resume": KEY });
-    peer.tell("transfer.receive", ask).await;
-    let accept = peer.asked("transfer.accept").await;
+    peer.send_event("transfer.receive", ask).await;
+    let accept = peer.expect_request("transfer.accept").await;
     assert_eq!(accept["transferId"], id);
     accept
 }
@@ -46,26 +46,26 @@ async fn push(peer: &mut Peer, id: u32, bytes: &[u8], from: usize) {
 }
 
 async fn ack(peer: &mut Peer, id: u32) -> usize {
-    let told = peer.text().await;
-    assert_eq!(told["event"], "transfer.ack", "{told}");
-    assert_eq!(told["payload"]["transferId"], id);
-    usize::try_from(told["payload"]["bytes"].as_u64().unwrap()).unwrap()
+    let response = peer.text().await;
+    assert_eq!(response["event"], "transfer.ack", "{response}");
+    assert_eq!(response["payload"]["transferId"], id);
+    usize::try_from(response["payload"]["bytes"].as_u64().unwrap()).unwrap()
 }
 
 async fn end(peer: &mut Peer, id: u32, sha256: &str) -> Value {
-    peer.tell(
+    peer.send_event(
         "transfer.end",
         json!({ "transferId": id, "sha256": sha256 }),
     )
     .await;
-    peer.asked("transfer.done").await
+    peer.expect_request("transfer.done").await
 }
 
 #[tokio::test]
 async fn a_file_is_received_whole_and_acknowledged() {
     for machine in [Machine::new(), jailed()] {
         let gateway = Gateway::open().await;
-        let mut peer = machine.at_work(&gateway, OURS).await;
+        let mut peer = machine.at_work(&gateway, ADDITIONS).await;
         for (id, size) in (0..).zip([0, 1, CHUNK, 5 * CHUNK + 7, 40 * CHUNK]) {
             let bytes = content(size);
             let accept = offer(&mut peer, id, "d/e/f", size).await;
@@ -84,7 +84,7 @@ async fn a_file_is_received_whole_and_acknowledged() {
 async fn an_old_file_keeps_its_mode_and_a_link_stays_a_link() {
     for machine in [Machine::new(), jailed()] {
         let gateway = Gateway::open().await;
-        let mut peer = machine.at_work(&gateway, OURS).await;
+        let mut peer = machine.at_work(&gateway, ADDITIONS).await;
         std::fs::create_dir(machine.at("d")).unwrap();
         std::fs::write(machine.at("d/real"), "old").unwrap();
         let mode = std::fs::Permissions::from_mode(0o750);
@@ -102,16 +102,16 @@ async fn an_old_file_keeps_its_mode_and_a_link_stays_a_link() {
 }
 
 #[tokio::test]
-async fn what_came_before_a_cut_is_taken_up_again() {
+async fn a_cut_transfer_is_resumed() {
     for machine in [Machine::new(), jailed()] {
         let gateway = Gateway::open().await;
-        let mut peer = machine.at_work(&gateway, OURS).await;
+        let mut peer = machine.at_work(&gateway, ADDITIONS).await;
         let bytes = content(6 * CHUNK + 9);
         std::fs::write(machine.at("f"), "old").unwrap();
         offer(&mut peer, 1, "f", bytes.len()).await;
         push(&mut peer, 1, &bytes[..2 * CHUNK], 0).await;
         drop(peer);
-        let mut peer = gateway.greet(OURS).await;
+        let mut peer = gateway.complete_handshake(ADDITIONS).await;
         assert_eq!(std::fs::read(machine.at("f")).unwrap(), b"old");
         assert_eq!((machine.names().len(), machine.notes()), (2, 1));
         let accept = offer(&mut peer, 2, "f", bytes.len()).await;
@@ -128,18 +128,18 @@ async fn what_came_before_a_cut_is_taken_up_again() {
 }
 
 #[tokio::test]
-async fn a_cancelled_transfer_is_kept_or_not_as_the_gateway_says() {
+async fn a_cancelled_transfer_is_kept_only_if_the_gateway_says_so() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let bytes = content(3 * CHUNK);
     let some = &bytes[..CHUNK];
     offer(&mut peer, 1, "f", bytes.len()).await;
     push(&mut peer, 1, some, 0).await;
-    peer.tell("transfer.cancel", json!({ "transferId": 1, "keep": true }))
+    peer.send_event("transfer.cancel", json!({ "transferId": 1, "keep": true }))
         .await;
     let accept = offer(&mut peer, 2, "f", bytes.len()).await;
     assert_eq!(accept["offset"], CHUNK);
-    peer.tell("transfer.cancel", json!({ "transferId": 2, "keep": false }))
+    peer.send_event("transfer.cancel", json!({ "transferId": 2, "keep": false }))
         .await;
     peer.bytes(2, b"still on its way").await;
     until(|| machine.names().is_empty() && machine.notes() == 0).await;
@@ -148,18 +148,18 @@ async fn a_cancelled_transfer_is_kept_or_not_as_the_gateway_says() {
 }
 
 #[tokio::test]
-async fn another_state_of_the_file_starts_anew_and_the_old_part_goes() {
+async fn a_changed_file_restarts_its_transfer() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     offer(&mut peer, 1, "f", 2 * CHUNK).await;
     push(&mut peer, 1, &content(CHUNK), 0).await;
-    peer.tell("transfer.cancel", json!({ "transferId": 1, "keep": true }))
+    peer.send_event("transfer.cancel", json!({ "transferId": 1, "keep": true }))
         .await;
     let ask = json!({ "transferId": 2, "path": "f", "size": 3, "resume": "ff".repeat(32) });
     until(|| machine.notes() == 1).await;
-    peer.tell("transfer.receive", ask).await;
+    peer.send_event("transfer.receive", ask).await;
     assert_eq!(
-        peer.asked("transfer.accept").await,
+        peer.expect_request("transfer.accept").await,
         json!({ "transferId": 2 })
     );
     until(|| machine.names().len() == 1).await;
@@ -169,10 +169,10 @@ async fn another_state_of_the_file_starts_anew_and_the_old_part_goes() {
 }
 
 #[tokio::test]
-async fn what_is_not_what_was_announced_leaves_the_old_file() {
+async fn a_mismatched_transfer_leaves_the_old_file() {
     for machine in [Machine::new(), jailed()] {
         let gateway = Gateway::open().await;
-        let mut peer = machine.at_work(&gateway, OURS).await;
+        let mut peer = machine.at_work(&gateway, ADDITIONS).await;
         std::fs::write(machine.at("f"), "old").unwrap();
         let untouched = || {
             assert_eq!(std::fs::read(machine.at("f")).unwrap(), b"old");
@@ -202,7 +202,7 @@ async fn what_is_not_what_was_announced_leaves_the_old_file() {
         untouched();
         offer(&mut peer, 3, "f", 2).await;
         peer.bytes(3, b"new").await;
-        let done = peer.asked("transfer.done").await;
+        let done = peer.expect_request("transfer.done").await;
         assert_eq!(done["code"], "conflict", "too many: {done}");
         untouched();
         offer(&mut peer, 4, "f", 3).await;
@@ -215,11 +215,11 @@ async fn what_is_not_what_was_announced_leaves_the_old_file() {
 #[tokio::test]
 async fn more_than_a_window_at_once_ends_the_transfer() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let flood = content(usize::try_from(WINDOW).unwrap() + 1);
     offer(&mut peer, 1, "f", flood.len()).await;
     peer.bytes(1, &flood).await;
-    let done = peer.asked("transfer.done").await;
+    let done = peer.expect_request("transfer.done").await;
     assert_eq!(done["code"], "failed", "{done}");
     assert!(
         done["error"]
@@ -236,27 +236,28 @@ async fn a_gateway_without_additions_is_served_without_acknowledgements() {
     let mut peer = machine.at_work(&gateway, &[]).await;
     let bytes = content(40 * CHUNK);
     let ask = json!({ "transferId": 1, "path": "f", "size": bytes.len() });
-    peer.tell("transfer.receive", ask).await;
+    peer.send_event("transfer.receive", ask).await;
     assert_eq!(
-        peer.asked("transfer.accept").await,
+        peer.expect_request("transfer.accept").await,
         json!({ "transferId": 1 })
     );
     for chunk in bytes.chunks(CHUNK) {
         peer.bytes(1, chunk).await;
     }
-    peer.tell("transfer.end", json!({ "transferId": 1 })).await;
-    let done = peer.asked("transfer.done").await;
+    peer.send_event("transfer.end", json!({ "transferId": 1 }))
+        .await;
+    let done = peer.expect_request("transfer.done").await;
     assert_eq!(
         done,
         json!({ "transferId": 1, "bytesWritten": bytes.len() })
     );
     assert!(std::fs::read(machine.at("f")).unwrap() == bytes);
     let ask = json!({ "transferId": 2, "path": "f", "size": 9 });
-    peer.tell("transfer.receive", ask).await;
-    peer.asked("transfer.accept").await;
+    peer.send_event("transfer.receive", ask).await;
+    peer.expect_request("transfer.accept").await;
     peer.bytes(2, b"half").await;
     drop(peer);
-    let _peer = gateway.greet(&[]).await;
+    let _peer = gateway.complete_handshake(&[]).await;
     until(|| machine.names() == ["f"]).await;
     assert!(
         std::fs::read(machine.at("f")).unwrap() == bytes,
@@ -265,10 +266,10 @@ async fn a_gateway_without_additions_is_served_without_acknowledgements() {
 }
 
 #[tokio::test]
-async fn nothing_is_received_where_nothing_may_be_written() {
+async fn a_read_only_node_receives_nothing() {
     let gateway = Gateway::open().await;
     let machine = jailed();
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let outside = machine.dir.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::create_dir(machine.at("d")).unwrap();
@@ -301,7 +302,7 @@ async fn a_read_only_node_receives_nothing() {
         jail: None,
         sandbox: SandboxMode::ReadOnly,
     });
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let accept = offer(&mut peer, 1, "f", 1).await;
     assert_eq!(accept["code"], "forbidden");
     assert!(accept["error"].as_str().unwrap().contains("read-only"));
@@ -327,7 +328,7 @@ fn a_full_disk_is_reported_and_leaves_the_old_file() {
     let mount = "mount -t tmpfs -o size=512k tmpfs \"$0\" && exec \"$@\"";
     // A file that may not grow fails its write only where the signal is ignored.
     let limit = "trap '' XFSZ && ulimit -f 512 && exec \"$@\"";
-    let ways: [(&str, &str, &[&str]); 3] = [
+    let methods: [(&str, &str, &[&str]); 3] = [
         ("unshare", "storage_full", &["--mount", "sh", "-c", mount]),
         (
             "unshare",
@@ -342,25 +343,28 @@ fn a_full_disk_is_reported_and_leaves_the_old_file() {
         command.env("TMPDIR", disk.path()).env(SMALL_DISK, code);
         command
     };
-    let possible = |way: &&(&str, &str, &[&str])| {
-        let tried = within(way).arg("true").output();
+    let possible = |method: &&(&str, &str, &[&str])| {
+        let tried = within(method).arg("true").output();
         tried.is_ok_and(|tried| tried.status.success())
     };
-    let way = ways.iter().find(possible).expect("a way to a small disk");
+    let method = methods
+        .iter()
+        .find(possible)
+        .expect("a way to a small disk");
     let test = "incoming::a_full_disk_is_reported_and_leaves_the_old_file";
-    let ran = within(way)
+    let ran = within(method)
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", test])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{way:?}: {said}");
-    assert!(said.contains("1 passed"), "{way:?}: {said}");
+    assert!(ran.status.success(), "{method:?}: {said}");
+    assert!(said.contains("1 passed"), "{method:?}: {said}");
 }
 
 async fn fill_the_disk(code: &str) {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     std::fs::write(machine.at("f"), "old").unwrap();
     let bytes = content(3 * CHUNK);
     offer(&mut peer, 1, "f", bytes.len()).await;
@@ -368,9 +372,9 @@ async fn fill_the_disk(code: &str) {
         peer.bytes(1, chunk).await;
     }
     let done = loop {
-        let told = peer.text().await;
-        if told["method"] == "transfer.done" {
-            break told["params"].clone();
+        let response = peer.text().await;
+        if response["method"] == "transfer.done" {
+            break response["params"].clone();
         }
     };
     assert_eq!(done["code"], code, "{done}");
@@ -379,13 +383,13 @@ async fn fill_the_disk(code: &str) {
 }
 
 #[tokio::test]
-async fn parts_that_nobody_comes_back_for_go() {
+async fn abandoned_parts_are_removed() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     offer(&mut peer, 1, "f", 2 * CHUNK).await;
     push(&mut peer, 1, &content(CHUNK), 0).await;
     drop(peer);
-    let _peer = gateway.greet(OURS).await;
+    let _peer = gateway.complete_handshake(ADDITIONS).await;
     let part = machine.at(&machine.names()[0]);
     let old = std::fs::File::options().append(true).open(&part).unwrap();
     old.set_modified(std::time::UNIX_EPOCH).unwrap();

@@ -2,9 +2,9 @@
 
 mod calls;
 mod fake;
-mod greeting;
+mod handshake;
 mod incoming;
-mod news;
 mod outgoing;
+mod process_events;
 mod tls;
 mod watches;

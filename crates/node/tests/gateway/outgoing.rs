@@ -7,7 +7,7 @@ use manyhands_wire::{CHUNK, WINDOW};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::fake::{Gateway, Machine, OURS, Peer, Said};
+use super::fake::{ADDITIONS, Gateway, Machine, Peer, Received};
 
 pub fn sha256(bytes: &[u8]) -> String {
     let hash = Sha256::digest(bytes);
@@ -21,26 +21,26 @@ pub fn content(size: usize) -> Vec<u8> {
 }
 
 async fn meta(peer: &mut Peer, id: u32, path: &str) -> Value {
-    peer.tell("transfer.send", json!({ "transferId": id, "path": path }))
+    peer.send_event("transfer.send", json!({ "transferId": id, "path": path }))
         .await;
-    let meta = peer.asked("transfer.meta").await;
+    let meta = peer.expect_request("transfer.meta").await;
     assert_eq!(meta["transferId"], id);
     meta
 }
 
 /// Takes frames and acknowledges each until the node says that it has sent everything.
-async fn take_all(peer: &mut Peer, id: u32, mut taken: Vec<u8>) -> (Vec<u8>, Value) {
+async fn receive_file(peer: &mut Peer, id: u32, mut received: Vec<u8>) -> (Vec<u8>, Value) {
     loop {
         match peer.next().await {
-            Said::Bytes(of, bytes) => {
+            Received::Bytes(of, bytes) => {
                 assert!(of == id && bytes.len() <= CHUNK);
-                taken.extend(bytes);
-                let ack = json!({ "transferId": id, "bytes": taken.len() });
-                peer.tell("transfer.ack", ack).await;
+                received.extend(bytes);
+                let ack = json!({ "transferId": id, "bytes": received.len() });
+                peer.send_event("transfer.ack", ack).await;
             }
-            Said::Text(text) => {
+            Received::Text(text) => {
                 assert_eq!(text["method"], "transfer.complete", "{text}");
-                return (taken, text["params"].clone());
+                return (received, text["params"].clone());
             }
         }
     }
@@ -49,17 +49,17 @@ async fn take_all(peer: &mut Peer, id: u32, mut taken: Vec<u8>) -> (Vec<u8>, Val
 #[tokio::test]
 async fn a_file_is_sent_whole_with_what_it_is_and_its_hash() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     for size in [0, 1, CHUNK, 5 * CHUNK + 7, 40 * CHUNK] {
         let bytes = content(size);
         std::fs::write(machine.at("f"), &bytes).unwrap();
-        let told = meta(&mut peer, 1, "f").await;
-        assert_eq!(told["size"], size);
-        assert!(told["version"].is_string());
-        peer.tell("transfer.start", json!({ "transferId": 1 }))
+        let response = meta(&mut peer, 1, "f").await;
+        assert_eq!(response["size"], size);
+        assert!(response["version"].is_string());
+        peer.send_event("transfer.start", json!({ "transferId": 1 }))
             .await;
-        let (taken, complete) = take_all(&mut peer, 1, Vec::new()).await;
-        assert!(taken == bytes, "{size}");
+        let (received, complete) = receive_file(&mut peer, 1, Vec::new()).await;
+        assert!(received == bytes, "{size}");
         assert_eq!(
             complete,
             json!({ "transferId": 1, "sha256": sha256(&bytes) })
@@ -70,7 +70,7 @@ async fn a_file_is_sent_whole_with_what_it_is_and_its_hash() {
 #[tokio::test]
 async fn what_a_file_is_shows_in_its_first_bytes_or_its_name() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let files: [(&str, &[u8], Value); 9] = [
         ("a.md", b"# A", json!("text/markdown")),
         ("a.json", b"{}", json!("application/json")),
@@ -91,7 +91,7 @@ async fn what_a_file_is_shows_in_its_first_bytes_or_its_name() {
 #[tokio::test]
 async fn the_version_changes_when_the_file_does() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     std::fs::write(machine.at("f"), "one").unwrap();
     let first = meta(&mut peer, 1, "f").await;
     assert_eq!(meta(&mut peer, 2, "f").await["version"], first["version"]);
@@ -100,55 +100,55 @@ async fn the_version_changes_when_the_file_does() {
 }
 
 #[tokio::test]
-async fn a_transfer_goes_on_where_it_broke_off() {
+async fn a_broken_transfer_is_resumed() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let bytes = content(6 * CHUNK + 5);
     std::fs::write(machine.at("f"), &bytes).unwrap();
     meta(&mut peer, 1, "f").await;
-    peer.tell("transfer.start", json!({ "transferId": 1 }))
+    peer.send_event("transfer.start", json!({ "transferId": 1 }))
         .await;
-    let Said::Bytes(_, first) = peer.next().await else {
+    let Received::Bytes(_, first) = peer.next().await else {
         panic!("no frame");
     };
     drop(peer);
-    let mut peer = gateway.greet(OURS).await;
+    let mut peer = gateway.complete_handshake(ADDITIONS).await;
     meta(&mut peer, 2, "f").await;
     let start = json!({ "transferId": 2, "offset": first.len() });
-    peer.tell("transfer.start", start).await;
-    let (taken, complete) = take_all(&mut peer, 2, first).await;
-    assert!(taken == bytes);
+    peer.send_event("transfer.start", start).await;
+    let (received, complete) = receive_file(&mut peer, 2, first).await;
+    assert!(received == bytes);
     assert_eq!(complete["sha256"], sha256(&bytes), "of the whole file");
 }
 
 #[tokio::test]
-async fn no_more_than_a_window_is_on_its_way() {
+async fn at_most_one_window_is_in_flight() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     let bytes = content(40 * CHUNK);
     std::fs::write(machine.at("f"), &bytes).unwrap();
     meta(&mut peer, 1, "f").await;
-    peer.tell("transfer.start", json!({ "transferId": 1 }))
+    peer.send_event("transfer.start", json!({ "transferId": 1 }))
         .await;
     let window = usize::try_from(WINDOW).unwrap();
-    let mut taken = Vec::new();
-    while taken.len() < window {
-        let Said::Bytes(_, bytes) = peer.next().await else {
+    let mut received = Vec::new();
+    while received.len() < window {
+        let Received::Bytes(_, bytes) = peer.next().await else {
             panic!("no frame");
         };
-        taken.extend(bytes);
+        received.extend(bytes);
     }
     // A call is answered before anything more of the file comes.
-    let told = peer.call("1", "Glob", json!({ "pattern": "*" })).await;
-    assert_eq!(told["result"]["count"], 1);
-    assert_eq!(taken.len(), window);
-    peer.tell(
+    let response = peer.call("1", "Glob", json!({ "pattern": "*" })).await;
+    assert_eq!(response["result"]["count"], 1);
+    assert_eq!(received.len(), window);
+    peer.send_event(
         "transfer.ack",
-        json!({ "transferId": 1, "bytes": taken.len() }),
+        json!({ "transferId": 1, "bytes": received.len() }),
     )
     .await;
-    let (taken, complete) = take_all(&mut peer, 1, taken).await;
-    assert!(taken == bytes && complete["sha256"].is_string());
+    let (received, complete) = receive_file(&mut peer, 1, received).await;
+    assert!(received == bytes && complete["sha256"].is_string());
 }
 
 #[tokio::test]
@@ -157,28 +157,28 @@ async fn a_gateway_without_additions_is_sent_the_file_and_nothing_it_does_not_kn
     let mut peer = machine.at_work(&gateway, &[]).await;
     let bytes = content(40 * CHUNK);
     std::fs::write(machine.at("f"), &bytes).unwrap();
-    let told = meta(&mut peer, 1, "f").await;
-    assert_eq!(told, json!({ "transferId": 1, "size": bytes.len() }));
-    peer.tell("transfer.start", json!({ "transferId": 1 }))
+    let response = meta(&mut peer, 1, "f").await;
+    assert_eq!(response, json!({ "transferId": 1, "size": bytes.len() }));
+    peer.send_event("transfer.start", json!({ "transferId": 1 }))
         .await;
-    let mut taken = Vec::new();
+    let mut received = Vec::new();
     let complete = loop {
         match peer.next().await {
-            Said::Bytes(_, bytes) => taken.extend(bytes),
-            Said::Text(text) => break text["params"].clone(),
+            Received::Bytes(_, bytes) => received.extend(bytes),
+            Received::Text(text) => break text["params"].clone(),
         }
     };
-    assert!(taken == bytes);
+    assert!(received == bytes);
     assert_eq!(complete, json!({ "transferId": 1 }));
-    let told = meta(&mut peer, 2, "nothing").await;
-    assert!(told["error"].is_string() && told.get("code").is_none());
+    let response = meta(&mut peer, 2, "nothing").await;
+    assert!(response["error"].is_string() && response.get("code").is_none());
 }
 
 #[tokio::test]
-async fn a_file_that_changes_on_the_way_is_told() {
+async fn a_file_that_changes_during_a_transfer_is_reported() {
     for change in ["shrink", "grow", "touch"] {
         let (gateway, machine) = (Gateway::open().await, Machine::new());
-        let mut peer = machine.at_work(&gateway, OURS).await;
+        let mut peer = machine.at_work(&gateway, ADDITIONS).await;
         let bytes = content(24 * CHUNK);
         std::fs::write(machine.at("f"), &bytes).unwrap();
         meta(&mut peer, 1, "f").await;
@@ -191,9 +191,9 @@ async fn a_file_that_changes_on_the_way_is_told() {
             "grow" => file.write_all(b"more").unwrap(),
             _ => file.set_modified(std::time::UNIX_EPOCH).unwrap(),
         }
-        peer.tell("transfer.start", json!({ "transferId": 1 }))
+        peer.send_event("transfer.start", json!({ "transferId": 1 }))
             .await;
-        let (_, complete) = take_all(&mut peer, 1, Vec::new()).await;
+        let (_, complete) = receive_file(&mut peer, 1, Vec::new()).await;
         assert_eq!(complete["code"], "conflict", "{change}");
         let error = complete["error"].as_str().unwrap();
         assert!(error.contains("changed while it was being sent"), "{error}");
@@ -204,16 +204,16 @@ async fn a_file_that_changes_on_the_way_is_told() {
 #[tokio::test]
 async fn a_transfer_that_is_off_sends_nothing_more() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     std::fs::write(machine.at("f"), content(40 * CHUNK)).unwrap();
     meta(&mut peer, 1, "f").await;
-    peer.tell("transfer.start", json!({ "transferId": 1 }))
+    peer.send_event("transfer.start", json!({ "transferId": 1 }))
         .await;
-    peer.tell("transfer.cancel", json!({ "transferId": 1 }))
+    peer.send_event("transfer.cancel", json!({ "transferId": 1 }))
         .await;
-    let told = meta_past_frames(&mut peer, 2).await;
-    assert_eq!(told["size"], 40 * CHUNK);
-    peer.tell(
+    let response = meta_past_frames(&mut peer, 2).await;
+    assert_eq!(response["size"], 40 * CHUNK);
+    peer.send_event(
         "transfer.ack",
         json!({ "transferId": 1, "bytes": 40 * CHUNK }),
     )
@@ -223,10 +223,10 @@ async fn a_transfer_that_is_off_sends_nothing_more() {
 
 /// As `meta`, past frames that were on their way.
 async fn meta_past_frames(peer: &mut Peer, id: u32) -> Value {
-    peer.tell("transfer.send", json!({ "transferId": id, "path": "f" }))
+    peer.send_event("transfer.send", json!({ "transferId": id, "path": "f" }))
         .await;
     loop {
-        if let Said::Text(text) = peer.next().await {
+        if let Received::Text(text) = peer.next().await {
             assert_eq!(text["method"], "transfer.meta", "{text}");
             return text["params"].clone();
         }
@@ -234,13 +234,13 @@ async fn meta_past_frames(peer: &mut Peer, id: u32) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_no_file_inside_is_not_sent() {
+async fn only_regular_files_inside_the_jail_are_sent() {
     let gateway = Gateway::open().await;
     let machine = Machine::confined(|work| Confinement {
         jail: Some(work.to_owned()),
         ..Confinement::default()
     });
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     std::fs::write(machine.dir.path().join("secret"), "s").unwrap();
     std::fs::create_dir(machine.at("d")).unwrap();
     std::fs::write(machine.at("d/f"), "x").unwrap();
@@ -255,9 +255,9 @@ async fn what_is_no_file_inside_is_not_sent() {
         ("/dev/zero", "forbidden"),
     ];
     for (id, (path, code)) in (0..).zip(cases) {
-        let told = meta(&mut peer, id, path).await;
-        assert_eq!(told["code"], code, "{path}: {told}");
-        assert!(told.get("size").is_none());
+        let response = meta(&mut peer, id, path).await;
+        assert_eq!(response["code"], code, "{path}: {response}");
+        assert!(response.get("size").is_none());
     }
     assert_eq!(meta(&mut peer, 99, "d/f").await["size"], 1);
 }
@@ -265,30 +265,30 @@ async fn what_is_no_file_inside_is_not_sent() {
 #[tokio::test]
 async fn the_65th_transfer_at_once_is_refused() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     std::fs::write(machine.at("f"), "x").unwrap();
     for id in 0..64 {
         assert_eq!(meta(&mut peer, id, "f").await["size"], 1);
     }
-    let told = meta(&mut peer, 64, "f").await;
-    assert_eq!(told["code"], "unavailable", "{told}");
+    let response = meta(&mut peer, 64, "f").await;
+    assert_eq!(response["code"], "unavailable", "{response}");
     let twice = meta(&mut peer, 7, "f").await;
     assert_eq!(twice["code"], "conflict", "{twice}");
-    peer.tell("transfer.start", json!({ "transferId": 7 }))
+    peer.send_event("transfer.start", json!({ "transferId": 7 }))
         .await;
-    let (taken, _) = take_all(&mut peer, 7, Vec::new()).await;
-    assert_eq!(taken, b"x");
+    let (received, _) = receive_file(&mut peer, 7, Vec::new()).await;
+    assert_eq!(received, b"x");
 }
 
 #[tokio::test]
 async fn a_transfer_the_gateway_knows_nothing_of_is_forgotten() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
-    let mut peer = machine.at_work(&gateway, OURS).await;
+    let mut peer = machine.at_work(&gateway, ADDITIONS).await;
     std::fs::write(machine.at("f"), "x").unwrap();
-    peer.tell("transfer.send", json!({ "transferId": 1, "path": "f" }))
+    peer.send_event("transfer.send", json!({ "transferId": 1, "path": "f" }))
         .await;
     let (id, _, _) = peer.request().await;
     peer.refuse(&id, 404, "no such transfer").await;
-    let told = meta(&mut peer, 1, "f").await;
-    assert_eq!(told["size"], 1, "its number is free again: {told}");
+    let response = meta(&mut peer, 1, "f").await;
+    assert_eq!(response["size"], 1, "its number is free again: {response}");
 }

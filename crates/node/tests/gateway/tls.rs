@@ -27,7 +27,7 @@ fn acceptor() -> (TlsAcceptor, Vec<u8>) {
 }
 
 /// Whether a node that trusts `pinned` says who it is.
-async fn greets(acceptor: &TlsAcceptor, pinned: Option<Vec<u8>>) -> bool {
+async fn connects(acceptor: &TlsAcceptor, pinned: Option<Vec<u8>>) -> bool {
     let (machine, unused) = (Machine::new(), Gateway::open().await);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut options = machine.options(&unused);
@@ -53,7 +53,7 @@ async fn greets(acceptor: &TlsAcceptor, pinned: Option<Vec<u8>>) -> bool {
 async fn a_pinned_certificate_is_trusted_whatever_its_name_and_no_other_is() {
     let (gateway, certificate) = acceptor();
     let (_, another) = acceptor();
-    assert!(greets(&gateway, Some(certificate)).await);
-    assert!(!greets(&gateway, Some(another)).await);
-    assert!(!greets(&gateway, None).await);
+    assert!(connects(&gateway, Some(certificate)).await);
+    assert!(!connects(&gateway, Some(another)).await);
+    assert!(!connects(&gateway, None).await);
 }

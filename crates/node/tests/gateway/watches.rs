@@ -2,26 +2,26 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use super::fake::{Gateway, Machine, OURS, Peer};
+use super::fake::{ADDITIONS, Gateway, Machine, Peer};
 
 /// A gateway's end of the socket, and what was told of watches while it waited for something else.
 struct Watcher {
     peer: Peer,
-    told: VecDeque<Value>,
+    response: VecDeque<Value>,
 }
 
 impl Watcher {
     async fn of(gateway: &Gateway, machine: &Machine) -> Self {
-        let peer = machine.at_work(gateway, OURS).await;
-        let told = VecDeque::new();
-        Self { peer, told }
+        let peer = machine.at_work(gateway, ADDITIONS).await;
+        let response = VecDeque::new();
+        Self { peer, response }
     }
 
     /// Hears one thing; what is asked is taken, and answers to calls are given back.
-    async fn hear(&mut self) -> Option<Value> {
+    async fn receive(&mut self) -> Option<Value> {
         let said = self.peer.text().await;
         if said["event"] == "process.output" {
-            self.told.push_back(said["payload"].clone());
+            self.response.push_back(said["payload"].clone());
             return None;
         }
         let id = said["id"].as_str().unwrap().to_owned();
@@ -32,7 +32,7 @@ impl Watcher {
     async fn call(&mut self, id: &str, tool: &str, args: Value) -> Value {
         self.peer.invoke(id, tool, args).await;
         loop {
-            if let Some(answer) = self.hear().await {
+            if let Some(answer) = self.receive().await {
                 assert_eq!(answer["callId"], id);
                 return answer;
             }
@@ -47,53 +47,53 @@ impl Watcher {
     /// Types a line for a program.
     async fn submit(&mut self, id: &str, session: &Value, data: &str) {
         let args = json!({ "action": "submit", "sessionId": session, "data": data });
-        let told = self.call(id, "Process", args).await;
-        assert!(told.get("error").is_none(), "{told}");
+        let response = self.call(id, "Process", args).await;
+        assert!(response.get("error").is_none(), "{response}");
     }
 
     async fn ask(&mut self, watch: &str, session: &Value, from: Option<u64>) {
         let ask = json!({ "watchId": watch, "sessionId": session, "from": from });
-        self.peer.tell("process.watch", ask).await;
+        self.peer.send_event("process.watch", ask).await;
     }
 
     /// What is told next.
     async fn output(&mut self) -> Value {
         loop {
-            if let Some(told) = self.told.pop_front() {
-                return told;
+            if let Some(response) = self.response.pop_front() {
+                return response;
             }
-            assert_eq!(self.hear().await, None, "no call is open");
+            assert_eq!(self.receive().await, None, "no call is open");
         }
     }
 
     /// What a question is answered with.
     async fn next(&mut self, watch: &str, session: &Value, from: Option<u64>) -> Value {
         self.ask(watch, session, from).await;
-        let told = self.output().await;
-        assert_eq!(told["watchId"], watch);
-        told
+        let response = self.output().await;
+        assert_eq!(response["watchId"], watch);
+        response
     }
 }
 
 #[tokio::test]
-async fn what_a_program_prints_is_told_as_it_comes_and_so_is_its_end() {
+async fn output_of_a_watched_process_is_streamed_to_its_end() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
     let mut peer = Watcher::of(&gateway, &machine).await;
     let session = peer
         .background("b", "echo first; while read x; do echo \"ä $x\"; done")
         .await;
-    let told = peer.next("w", &session, None).await;
+    let response = peer.next("w", &session, None).await;
     assert_eq!(
-        told,
+        response,
         json!({ "watchId": "w", "at": 0, "next": 6, "text": "first\n" })
     );
     peer.ask("w", &session, Some(6)).await;
     // Asked again while the first is open, it is answered once.
     peer.ask("w", &session, Some(6)).await;
     peer.submit("s", &session, "one").await;
-    let told = peer.output().await;
+    let response = peer.output().await;
     assert_eq!(
-        (&told["at"], &told["next"], &told["text"]),
+        (&response["at"], &response["next"], &response["text"]),
         (&json!(6), &json!(12), &json!("ä one\n"))
     );
     peer.ask("w", &session, Some(12)).await;
@@ -103,20 +103,20 @@ async fn what_a_program_prints_is_told_as_it_comes_and_so_is_its_end() {
         json!({ "action": "kill", "sessionId": session }),
     )
     .await;
-    let told = peer.output().await;
+    let response = peer.output().await;
     assert_eq!(
-        told,
+        response,
         json!({ "watchId": "w", "at": 12, "next": 12, "text": "", "ended": true })
     );
-    let told = peer.next("late", &session, Some(6)).await;
+    let response = peer.next("late", &session, Some(6)).await;
     assert_eq!(
-        (&told["text"], &told["ended"]),
+        (&response["text"], &response["ended"]),
         (&json!("ä one\n"), &json!(true))
     );
 }
 
 #[tokio::test]
-async fn a_flood_is_told_in_pieces_and_what_was_passed_over_can_be_counted() {
+async fn a_flood_of_output_is_chunked_and_skipped_parts_are_counted() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
     let mut peer = Watcher::of(&gateway, &machine).await;
     let flood = "seq 1000000; read x; seq 1000001 1000100";
@@ -124,9 +124,12 @@ async fn a_flood_is_told_in_pieces_and_what_was_passed_over_can_be_counted() {
     let mut position = None;
     // It prints 6.9 million characters, of which the last 200,000 are kept.
     while position.unwrap_or(0) < 6_888_896 {
-        let told = peer.next("w", &session, position).await;
-        let (at, end) = (told["at"].as_u64().unwrap(), told["next"].as_u64().unwrap());
-        let text = told["text"].as_str().unwrap();
+        let response = peer.next("w", &session, position).await;
+        let (at, end) = (
+            response["at"].as_u64().unwrap(),
+            response["next"].as_u64().unwrap(),
+        );
+        let text = response["text"].as_str().unwrap();
         assert_eq!(end - at, text.len() as u64, "all of it is ASCII");
         assert!(text.len() <= 16_000);
         if at > position.unwrap_or(0) {
@@ -138,74 +141,77 @@ async fn a_flood_is_told_in_pieces_and_what_was_passed_over_can_be_counted() {
     peer.submit("s", &session, "").await;
     let mut rest = String::new();
     loop {
-        let told = peer.next("w", &session, position).await;
+        let response = peer.next("w", &session, position).await;
         assert_eq!(
-            told["at"],
+            response["at"],
             json!(position),
             "nothing is passed over by who keeps up"
         );
-        rest.push_str(told["text"].as_str().unwrap());
-        position = told["next"].as_u64();
-        if told["ended"] == true {
+        rest.push_str(response["text"].as_str().unwrap());
+        position = response["next"].as_u64();
+        if response["ended"] == true {
             break;
         }
     }
     assert!(rest.starts_with("1000001\n") && rest.ends_with("1000100\n"));
-    let told = peer.next("w", &session, Some(0)).await;
-    assert!(told["at"].as_u64().unwrap() > 6_000_000, "{told}");
+    let response = peer.next("w", &session, Some(0)).await;
+    assert!(response["at"].as_u64().unwrap() > 6_000_000, "{response}");
 }
 
 #[tokio::test]
-async fn who_watches_no_more_is_told_nothing_and_nobody_hears_of_what_there_is_not() {
+async fn an_ended_watch_gets_nothing_and_an_unknown_session_an_error() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
     let mut peer = Watcher::of(&gateway, &machine).await;
     let session = peer.background("b", "while read x; do echo $x; done").await;
     peer.ask("one", &session, Some(0)).await;
     peer.ask("two", &session, Some(0)).await;
     peer.peer
-        .tell("process.unwatch", json!({ "watchId": "one" }))
+        .send_event("process.unwatch", json!({ "watchId": "one" }))
         .await;
     peer.submit("s", &session, "hi").await;
     assert_eq!(peer.output().await["watchId"], "two");
     // Whoever waits has been told when something else is answered.
-    let told = peer.next("three", &session, Some(0)).await;
-    assert_eq!(told["text"], "hi\n");
-    assert!(peer.told.is_empty());
+    let response = peer.next("three", &session, Some(0)).await;
+    assert_eq!(response["text"], "hi\n");
+    assert!(peer.response.is_empty());
     for wrong in [
         json!("nonsense"),
         json!("00000000-0000-4000-8000-000000000000"),
     ] {
-        let told = peer.next("w", &wrong, None).await;
-        assert_eq!(told["ended"], true);
+        let response = peer.next("w", &wrong, None).await;
+        assert_eq!(response["ended"], true);
         assert!(
-            told["error"]
+            response["error"]
                 .as_str()
                 .unwrap()
                 .contains("no background session"),
-            "{told}"
+            "{response}"
         );
     }
-    let told = peer.next("w", &session, Some(0)).await;
-    assert_eq!(told["text"], "hi\n");
+    let response = peer.next("w", &session, Some(0)).await;
+    assert_eq!(response["text"], "hi\n");
 }
 
 #[tokio::test]
-async fn the_65th_watch_is_refused_and_a_place_is_free_again_when_one_ends() {
+async fn the_65th_watch_is_refused_until_another_ends() {
     let (gateway, machine) = (Gateway::open().await, Machine::new());
     let mut peer = Watcher::of(&gateway, &machine).await;
     let session = peer.background("b", "exec sleep 1000").await;
     for watch in 0..64 {
         peer.ask(&watch.to_string(), &session, Some(0)).await;
     }
-    let told = peer.next("more", &session, Some(0)).await;
+    let response = peer.next("more", &session, Some(0)).await;
     assert!(
-        told["error"].as_str().unwrap().contains("64 open watches"),
-        "{told}"
+        response["error"]
+            .as_str()
+            .unwrap()
+            .contains("64 open watches"),
+        "{response}"
     );
     peer.peer
-        .tell("process.unwatch", json!({ "watchId": "7" }))
+        .send_event("process.unwatch", json!({ "watchId": "7" }))
         .await;
     let other = peer.background("o", "echo there").await;
-    let told = peer.next("more", &other, Some(0)).await;
-    assert_eq!(told["text"], "there\n");
+    let response = peer.next("more", &other, Some(0)).await;
+    assert_eq!(response["text"], "there\n");
 }

@@ -72,23 +72,23 @@ pub fn declare(tools: &[Declared<'_>]) -> String {
 }
 
 fn declaration(tool: &Declared<'_>) -> String {
-    let mut said = String::new();
-    comment(&mut said, tool.description, &[], 0);
-    said.push_str("declare function callTool(server: ");
-    said.push_str(&literal(tool.server));
-    said.push_str(", tool: ");
-    said.push_str(&literal(tool.tool));
+    let mut type_text = String::new();
+    comment(&mut type_text, tool.description, &[], 0);
+    type_text.push_str("declare function callTool(server: ");
+    type_text.push_str(&literal(tool.server));
+    type_text.push_str(", tool: ");
+    type_text.push_str(&literal(tool.tool));
     // Models write `callTool(server, tool)` for such tools, which has to type-check.
     let optional = if wants_nothing(tool.input) { "?" } else { "" };
-    said.push_str(&format!(", args{optional}: "));
-    said.push_str(&Writer::new(tool.input).arguments());
-    said.push_str("): Promise<");
+    type_text.push_str(&format!(", args{optional}: "));
+    type_text.push_str(&Writer::new(tool.input).arguments());
+    type_text.push_str("): Promise<");
     match tool.output {
-        Some(output) => said.push_str(&Writer::new(output).whole()),
-        None => said.push_str("any"),
+        Some(output) => type_text.push_str(&Writer::new(output).whole()),
+        None => type_text.push_str("any"),
     }
-    said.push_str(">;\n");
-    said
+    type_text.push_str(">;\n");
+    type_text
 }
 
 fn wants_nothing(input: &Value) -> bool {

@@ -42,7 +42,7 @@ impl<'a> Writer<'a> {
     pub(super) fn arguments(mut self) -> String {
         match self.of(self.root, 0) {
             open if open == "unknown" => "Record<string, unknown>".to_owned(),
-            said => said,
+            type_text => type_text,
         }
     }
 
@@ -57,11 +57,11 @@ impl<'a> Writer<'a> {
         if depth > MAX_DEPTH || self.types > MAX_TYPES {
             return "unknown".to_owned();
         }
-        let said = self.bare(schema, depth);
+        let type_text = self.bare(schema, depth);
         if schema.get("nullable") == Some(&Value::Bool(true)) {
-            return union([said, "null".to_owned()]);
+            return union([type_text, "null".to_owned()]);
         }
-        said
+        type_text
     }
 
     fn bare(&mut self, schema: &'a Map<String, Value>, depth: usize) -> String {
@@ -73,24 +73,24 @@ impl<'a> Writer<'a> {
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             let some = values.iter().take(MAX_BRANCHES);
-            let mut said: Vec<String> = some.map(|value| value_type(value, depth)).collect();
+            let mut type_text: Vec<String> = some.map(|value| value_type(value, depth)).collect();
             if values.len() > MAX_BRANCHES {
-                said.push("unknown".to_owned());
+                type_text.push("unknown".to_owned());
             }
-            return union(said);
+            return union(type_text);
         }
         let mut parts = Vec::new();
-        if let Some(said) = self.typed(schema, depth) {
-            parts.push(said);
+        if let Some(type_text) = self.typed(schema, depth) {
+            parts.push(type_text);
         }
         for key in ["anyOf", "oneOf"] {
             if let Some(branches) = schema.get(key).and_then(Value::as_array) {
-                let said: Vec<String> = branches
+                let type_text: Vec<String> = branches
                     .iter()
                     .take(MAX_BRANCHES)
                     .map(|branch| self.of(branch, depth + 1))
                     .collect();
-                parts.push(union(said));
+                parts.push(union(type_text));
             }
         }
         if let Some(all) = schema.get("allOf").and_then(Value::as_array) {
@@ -107,8 +107,9 @@ impl<'a> Writer<'a> {
             Some(Value::String(one)) => Some(self.simple(one, schema, depth)),
             Some(Value::Array(some)) => {
                 let some = some.iter().take(MAX_BRANCHES).filter_map(Value::as_str);
-                let said: Vec<String> = some.map(|one| self.simple(one, schema, depth)).collect();
-                Some(union(said))
+                let type_text: Vec<String> =
+                    some.map(|one| self.simple(one, schema, depth)).collect();
+                Some(union(type_text))
             }
             _ if ["properties", "additionalProperties", "patternProperties"]
                 .iter()
@@ -134,17 +135,17 @@ impl<'a> Writer<'a> {
     }
 
     fn array(&mut self, schema: &'a Map<String, Value>, depth: usize) -> String {
-        let places = ["prefixItems", "items"]
+        let keywords = ["prefixItems", "items"]
             .iter()
             .find_map(|key| schema.get(*key).and_then(Value::as_array));
-        let Some(places) = places else {
+        let Some(keywords) = keywords else {
             let item = match schema.get("items") {
                 Some(item) => self.of(item, depth + 1),
                 None => "unknown".to_owned(),
             };
             return list(&item);
         };
-        let mut said: Vec<String> = places
+        let mut type_text: Vec<String> = keywords
             .iter()
             .take(MAX_BRANCHES)
             .map(|place| self.of(place, depth + 1))
@@ -156,9 +157,9 @@ impl<'a> Writer<'a> {
             _ => Some("unknown".to_owned()),
         };
         if let Some(rest) = rest {
-            said.push(format!("...{}", list(&rest)));
+            type_text.push(format!("...{}", list(&rest)));
         }
-        format!("[{}]", said.join(", "))
+        format!("[{}]", type_text.join(", "))
     }
 
     fn object(&mut self, schema: &'a Map<String, Value>, depth: usize) -> String {
@@ -174,10 +175,15 @@ impl<'a> Writer<'a> {
                 fields.push_str(&format!("{pad}// and more\n"));
                 break;
             }
-            let said = self.of(property, depth + 1);
-            comment(&mut fields, words(property), &tags(property), self.indent);
+            let type_text = self.of(property, depth + 1);
+            comment(
+                &mut fields,
+                description_of(property),
+                &tags(property),
+                self.indent,
+            );
             let optional = if is_required(key) { "" } else { "?" };
-            fields.push_str(&format!("{pad}{}{optional}: {said};\n", name(key)));
+            fields.push_str(&format!("{pad}{}{optional}: {type_text};\n", name(key)));
         }
         self.indent -= 1;
         let mut others: Vec<String> = schema
@@ -215,13 +221,13 @@ impl<'a> Writer<'a> {
         }
         // Popped below, so that two fields may refer to the same type side by side.
         self.following.push(to);
-        let said = self.of(target, depth);
+        let type_text = self.of(target, depth);
         self.following.pop();
-        said
+        type_text
     }
 }
 
-fn words(schema: &Value) -> &str {
+fn description_of(schema: &Value) -> &str {
     ["description", "title"]
         .iter()
         .find_map(|key| schema[key].as_str())
@@ -285,9 +291,9 @@ fn list(item: &str) -> String {
 }
 
 /// A union without duplicates.
-fn union(said: impl IntoIterator<Item = String>) -> String {
+fn union(type_text: impl IntoIterator<Item = String>) -> String {
     let mut once: Vec<String> = Vec::new();
-    for one in said {
+    for one in type_text {
         if !once.contains(&one) {
             once.push(one);
         }

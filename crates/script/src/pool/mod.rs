@@ -147,7 +147,7 @@ impl Pool {
         session: &mut WorkerSession<'_>,
         cancel: &CancellationToken,
     ) -> Result<serde_json::Value, Fault> {
-        let _running = ActiveRun::begin(&self.0);
+        let _running = ActiveRun::start_run(&self.0);
         tokio::select! {
             // Biased: a cancelled run must not be reported as timed out.
             biased;
@@ -190,7 +190,9 @@ impl Pool {
 
 impl PoolInner {
     fn idle(&self) -> std::sync::MutexGuard<'_, IdleWorkers> {
-        self.idle.lock().unwrap_or_else(|held| held.into_inner())
+        self.idle
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn start(&self) -> Result<Worker, SuperviseError> {
@@ -285,7 +287,7 @@ impl Drop for RefillGuard {
 struct ActiveRun<'a>(&'a Arc<PoolInner>);
 
 impl<'a> ActiveRun<'a> {
-    fn begin(pool: &'a Arc<PoolInner>) -> Self {
+    fn start_run(pool: &'a Arc<PoolInner>) -> Self {
         {
             let mut idle = pool.idle();
             idle.running += 1;
@@ -305,11 +307,13 @@ impl Drop for ActiveRun<'_> {
 }
 
 fn too_long(run: &Run) -> Option<Fault> {
-    let (long, most) = (run.code.len(), run.limits.code);
-    (long > most).then(|| {
+    let (long, limit) = (run.code.len(), run.limits.code);
+    (long > limit).then(|| {
         Fault::new(
             FaultKind::Syntax,
-            format!("the code has {long} bytes and the limit is {most}; keep data out of the code"),
+            format!(
+                "the code has {long} bytes and the limit is {limit}; keep data out of the code"
+            ),
         )
     })
 }

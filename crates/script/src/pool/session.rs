@@ -72,16 +72,16 @@ impl<'a> WorkerSession<'a> {
     /// Sends the code to `worker` and answers it until it is done. Dropping it cancels all pending calls.
     pub(super) async fn run(&mut self, mut worker: Worker) -> WorkerOutcome {
         let limits = &self.run.limits;
-        let most = limits.frame.max(limits.output).saturating_add(OVERHEAD);
+        let limit = limits.frame.max(limits.output).saturating_add(OVERHEAD);
         let mut outgoing = FrameQueue::default();
         outgoing.push(self.first_frame());
         let mut answers: FuturesUnordered<PendingCall<'a>> = FuturesUnordered::new();
-        let mut held = 0;
+        let mut in_flight = 0;
         loop {
             let received = tokio::select! {
-                received = worker.exchange(most, &mut outgoing) => received,
+                received = worker.exchange(limit, &mut outgoing) => received,
                 Some((id, size, answer)) = answers.next(), if outgoing.bytes() <= MAX_QUEUED => {
-                    held -= size;
+                    in_flight -= size;
                     outgoing.push(answer_frame(id, answer, limits.frame));
                     continue;
                 }
@@ -89,7 +89,7 @@ impl<'a> WorkerSession<'a> {
             let frame = match received {
                 None => continue,
                 Some(Received::Frame(frame)) => frame,
-                Some(Received::Eof) => return self.gone(worker).await,
+                Some(Received::Eof) => return self.worker_ended(worker).await,
                 Some(Received::TooLong(length)) => {
                     return WorkerOutcome::Finished(Err(broke(&format!(
                         "a frame of {length} bytes"
@@ -99,9 +99,9 @@ impl<'a> WorkerSession<'a> {
             match self.on_frame(&frame, answers.len()) {
                 Ok(FrameResult::Continue) => {}
                 Ok(FrameResult::Call(id, ask)) => {
-                    held += frame.len();
+                    in_flight += frame.len();
                     // The worker respects this limit itself; exceeding it means that it is not our code any more.
-                    if held > MAX_IN_FLIGHT && !answers.is_empty() {
+                    if in_flight > MAX_IN_FLIGHT && !answers.is_empty() {
                         return WorkerOutcome::Finished(Err(broke(
                             "more concurrent calls than allowed",
                         )));
@@ -116,6 +116,7 @@ impl<'a> WorkerSession<'a> {
                     }));
                 }
                 Ok(FrameResult::Done(value)) => {
+                    // Their futures are dropped with this one, which cancels the calls.
                     self.warn_unawaited(answers.len());
                     return WorkerOutcome::Finished(Ok(value));
                 }
@@ -143,6 +144,7 @@ impl<'a> WorkerSession<'a> {
     /// Handles one frame while `at_once` calls are pending.
     fn on_frame(&mut self, frame: &[u8], at_once: usize) -> Result<FrameResult, Fault> {
         let limits = &self.run.limits;
+        // Counted before parsing: invalid frames use up the limit too.
         self.frames += 1;
         // One frame per line and call, plus a few: more cannot come from our worker.
         if self.frames > limits.log_lines + limits.calls as usize + 8 {
@@ -161,15 +163,15 @@ impl<'a> WorkerSession<'a> {
                     return Err(broke("more calls than allowed"));
                 }
                 self.calls += 1;
-                return Ok(FrameResult::Call(id, ask_of(ask)));
+                return Ok(FrameResult::Call(id, host_request(ask)));
             }
         }
         Ok(FrameResult::Continue)
     }
 
     fn done(&self, value: &RawValue) -> Result<Value, Fault> {
-        let (long, most) = (value.get().len(), self.run.limits.output);
-        if long > most {
+        let (long, limit) = (value.get().len(), self.run.limits.output);
+        if long > limit {
             return Err(broke(&format!("a result of {long} bytes")));
         }
         serde_json::from_str(value.get()).map_err(|error| {
@@ -198,6 +200,7 @@ impl<'a> WorkerSession<'a> {
             text,
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
         };
+        // Passed on at once, so that a long script shows what it does.
         self.run.host.on_log(&line);
         self.logs.push(line);
     }
@@ -217,9 +220,10 @@ impl<'a> WorkerSession<'a> {
     }
 
     /// The worker exited without a final message.
-    async fn gone(&self, worker: Worker) -> WorkerOutcome {
+    async fn worker_ended(&self, worker: Worker) -> WorkerOutcome {
         let (exit, stderr) = worker.end().await;
         let fault = match exit {
+            // The kernel sends it at the soft limit of RLIMIT_CPU, which only our own limit sets.
             Some(Exit::Signal(signal)) if signal == "SIGXCPU" => Fault::new(
                 FaultKind::Cpu,
                 format!(
@@ -227,6 +231,7 @@ impl<'a> WorkerSession<'a> {
                     self.run.limits.cpu
                 ),
             ),
+            // Rust prints this before it aborts; the exit status alone is that of any abort.
             _ if stderr.contains("memory allocation of") => Fault::new(
                 FaultKind::Memory,
                 "the script ran out of memory; process less data at a time",
@@ -259,7 +264,7 @@ enum FrameResult {
     Done(Value),
 }
 
-fn ask_of(ask: RawRequest) -> Result<HostRequest, HostError> {
+fn host_request(ask: RawRequest) -> Result<HostRequest, HostError> {
     Ok(match ask {
         RawRequest::Tool {
             server,
@@ -294,8 +299,9 @@ fn ask_of(ask: RawRequest) -> Result<HostRequest, HostError> {
 }
 
 /// Encodes a response; one that is too long is replaced by an error.
-fn answer_frame(id: u32, answer: Result<Value, HostError>, most: usize) -> Vec<u8> {
+fn answer_frame(id: u32, answer: Result<Value, HostError>, limit: usize) -> Vec<u8> {
     let refuse = |mut refusal: HostError| {
+        // An error must always fit, because it also replaces results that do not.
         cut(&mut refusal.code, MAX_ERROR);
         cut(&mut refusal.message, MAX_ERROR);
         let HostError { code, message } = refusal;
@@ -307,13 +313,13 @@ fn answer_frame(id: u32, answer: Result<Value, HostError>, most: usize) -> Vec<u
     };
     let text = serde_json::to_string(&value).and_then(RawValue::from_string);
     match text {
-        Ok(value) if value.get().len() <= most => {
+        Ok(value) if value.get().len() <= limit => {
             encode(&ToWorker::Answer { id, value }).unwrap_or_default()
         }
         Ok(value) => refuse(HostError::new(
             "RESULT_TOO_LARGE",
             format!(
-                "the result has {} bytes and the limit is {most}; request less at a time",
+                "the result has {} bytes and the limit is {limit}; request less at a time",
                 value.get().len()
             ),
         )),

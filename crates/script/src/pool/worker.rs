@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::frames::{FrameBuffer, FrameTooLong};
 
 /// Read size.
-const PIECE: usize = 16 << 10;
+const CHUNK: usize = 16 << 10;
 
 /// How much of a crashed worker's stderr is read.
 const MAX_STDERR: usize = 2048;
@@ -61,33 +61,33 @@ impl Worker {
         })
     }
 
-    /// Receives at most `most` bytes, and sends what is in `outgoing` meanwhile. Returns when something was received or sent.
+    /// Receives at most `limit` bytes, and sends what is in `outgoing` meanwhile. Returns when something was received or sent.
     /// Cancel-safe.
     pub(super) async fn exchange(
         &mut self,
-        most: usize,
+        limit: usize,
         outgoing: &mut FrameQueue,
     ) -> Option<Received> {
-        match self.incoming.take(most) {
+        match self.incoming.take(limit) {
             Ok(Some(frame)) => return Some(Received::Frame(frame)),
             Ok(None) => {}
             Err(FrameTooLong(length)) => return Some(Received::TooLong(length)),
         }
-        let piece = outgoing.piece();
-        let speak = async {
-            match (&mut self.stdin, piece) {
-                (Some(pipe), Some(piece)) => pipe.write(piece).await,
+        let chunk = outgoing.chunk();
+        let sending = async {
+            match (&mut self.stdin, chunk) {
+                (Some(pipe), Some(chunk)) => pipe.write(chunk).await,
                 _ => std::future::pending().await,
             }
         };
         // Always read, even while writing: otherwise both sides could block on a full pipe.
-        self.incoming.bytes().reserve(PIECE);
-        let hear = self.stdout.read_buf(self.incoming.bytes());
-        let (said, received) = tokio::select! {
-            said = speak => (Some(said), None),
-            received = hear => (None, Some(received)),
+        self.incoming.bytes().reserve(CHUNK);
+        let receiving = self.stdout.read_buf(self.incoming.bytes());
+        let (written, received) = tokio::select! {
+            written = sending => (Some(written), None),
+            received = receiving => (None, Some(received)),
         };
-        match (said, received) {
+        match (written, received) {
             (Some(Ok(count)), _) => outgoing.sent(count),
             // It does not read any more; what it sent before is still to be received.
             (Some(Err(_)), _) => self.stdin = None,
@@ -101,13 +101,13 @@ impl Worker {
     pub(super) async fn end(mut self) -> (Option<Exit>, String) {
         self.running.stop();
         let exit = self.running.wait().await.ok().map(|(exit, _)| exit);
-        let mut said = Vec::new();
+        let mut written = Vec::new();
         if let Some(stderr) = self.stderr.take() {
             // Ends soon: the whole process group is gone.
             let mut stderr = stderr.take(MAX_STDERR as u64);
-            let _ = stderr.read_to_end(&mut said).await;
+            let _ = stderr.read_to_end(&mut written).await;
         }
-        (exit, String::from_utf8_lossy(&said).into_owned())
+        (exit, String::from_utf8_lossy(&written).into_owned())
     }
 }
 
@@ -131,7 +131,7 @@ impl FrameQueue {
         self.bytes
     }
 
-    fn piece(&self) -> Option<&[u8]> {
+    fn chunk(&self) -> Option<&[u8]> {
         self.frames.front().map(|frame| &frame[self.at..])
     }
 

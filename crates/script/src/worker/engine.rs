@@ -63,11 +63,11 @@ pub(super) fn run(mut reader: FrameReader, out: FrameWriter) -> ! {
     runtime.set_host_promise_rejection_tracker(Some(Box::new(
         move |ctx, promise, reason, handled| {
             let track = tracked.borrow().clone();
-            let told = track
+            let outcome = track
                 .map(|track| track.restore(&ctx))
                 .and_then(Result::ok)
                 .map(|track| track.call::<_, ()>((promise, reason, handled)));
-            if let Some(Err(_)) = told {
+            if let Some(Err(_)) = outcome {
                 ctx.catch();
             }
         },
@@ -102,20 +102,20 @@ fn prepare<'js>(
     state: &Rc<ScriptState>,
     track: &RejectionHandler,
 ) -> Result<Prelude<'js>, String> {
-    let made = || -> rquickjs::Result<Prelude<'js>> {
+    let created = || -> rquickjs::Result<Prelude<'js>> {
         let prelude: Function = ctx.eval_with_options(PRELUDE, options("prelude"))?;
-        let made: Object = prelude.call((natives::natives(ctx, state)?,))?;
-        let tell: Function = made.get("track")?;
+        let created: Object = prelude.call((natives::natives(ctx, state)?,))?;
+        let tell: Function = created.get("track")?;
         *track.borrow_mut() = Some(Persistent::save(ctx, tell));
         Ok(Prelude {
-            settle: made.get("settle")?,
-            fire: made.get("fire")?,
-            encode: made.get("encode")?,
-            overlooked: made.get("overlooked")?,
-            explain: made.get("explain")?,
+            settle: created.get("settle")?,
+            fire: created.get("fire")?,
+            encode: created.get("encode")?,
+            overlooked: created.get("overlooked")?,
+            explain: created.get("explain")?,
         })
     };
-    made().catch(ctx).map_err(|error| error.to_string())
+    created().catch(ctx).map_err(|error| error.to_string())
 }
 
 pub(super) fn options(filename: &str) -> EvalOptions {
@@ -261,12 +261,12 @@ impl<'js> Script<'_, 'js> {
                 Err(error) => self.fail(FaultKind::Output, error),
             }
         };
-        let most = self.state.start().output;
-        if text.len() > most {
+        let limit = self.state.start().output;
+        if text.len() > limit {
             self.state.fail(
                 FaultKind::Output,
                 format!(
-                    "the returned value has {} bytes of JSON and the limit is {most}; return less, or store it with \
+                    "the returned value has {} bytes of JSON and the limit is {limit}; return less, or store it with \
                      codeExec.createArtifact",
                     text.len()
                 ),
@@ -298,12 +298,12 @@ impl<'js> Script<'_, 'js> {
             self.out_of_memory();
         }
         self.meter.allow_report();
-        let told: Object = match self.prelude.explain.call((thrown,)).catch(self.ctx) {
-            Ok(told) => told,
+        let outcome: Object = match self.prelude.explain.call((thrown,)).catch(self.ctx) {
+            Ok(outcome) => outcome,
             Err(_) if self.meter.refused() => self.out_of_memory(),
             Err(_) => self.state.fail(kind, "the thrown value cannot be shown"),
         };
-        let part = |key: &str| told.get::<_, String>(key).unwrap_or_default();
+        let part = |key: &str| outcome.get::<_, String>(key).unwrap_or_default();
         let (name, message, stack) = (part("name"), part("message"), part("stack"));
         if self.meter.refused() && message == "out of memory" {
             self.out_of_memory();
@@ -313,15 +313,16 @@ impl<'js> Script<'_, 'js> {
             (FaultKind::Syntax, "SyntaxError") | (FaultKind::Thrown | FaultKind::Output, _) => kind,
             _ => FaultKind::Thrown,
         };
-        let place = super::stack::place(&stack, BEFORE.len(), &self.state.start().code);
+        let position =
+            super::stack::script_position(&stack, BEFORE.len(), &self.state.start().code);
         let fault = Fault {
             kind,
             name,
             message: format!("{before}{message}"),
-            line: place.map(|(line, _)| line),
-            column: place.map(|(_, column)| column),
+            line: position.map(|(line, _)| line),
+            column: position.map(|(_, column)| column),
             excerpt: None,
-            stack: super::stack::shown(&stack, BEFORE.len()),
+            stack: super::stack::visible(&stack, BEFORE.len()),
         };
         self.state.end(&FromWorker::Failed(Box::new(fault)))
     }

@@ -48,7 +48,7 @@ impl Meter {
 
     /// Counts memory used for the script outside of the engine; `false` if there is no room.
     pub(super) fn hold(&self, bytes: usize) -> bool {
-        let room = self.has_room(bytes);
+        let room = self.fits(bytes);
         if room {
             self.took(bytes);
         }
@@ -57,13 +57,13 @@ impl Meter {
 
     /// Releases such memory.
     pub(super) fn release(&self, bytes: usize) {
-        self.gave(bytes);
+        self.record_allocation(bytes);
     }
 
-    fn has_room(&self, more: usize) -> bool {
-        let wanted = self.used.get().saturating_add(more);
+    fn fits(&self, more: usize) -> bool {
+        let requested = self.used.get().saturating_add(more);
         // Rust allocations may not exceed `isize::MAX`, and the engine sometimes doubles a size.
-        let room = wanted <= self.limit.get() && more <= isize::MAX as usize / 2;
+        let room = requested <= self.limit.get() && more <= isize::MAX as usize / 2;
         if !room {
             self.refused.set(true);
         }
@@ -74,7 +74,7 @@ impl Meter {
         self.used.set(self.used.get().saturating_add(size));
     }
 
-    fn gave(&self, size: usize) {
+    fn record_allocation(&self, size: usize) {
         self.used.set(self.used.get().saturating_sub(size));
     }
 }
@@ -86,7 +86,7 @@ pub(super) struct MeteredAllocator(pub(super) Rc<Meter>);
 // engine expects that memory may run out.
 unsafe impl Allocator for MeteredAllocator {
     fn alloc(&mut self, size: usize) -> *mut u8 {
-        if !self.0.has_room(size) {
+        if !self.0.fits(size) {
             return ptr::null_mut();
         }
         self.counted(RustAllocator.alloc(size))
@@ -96,51 +96,51 @@ unsafe impl Allocator for MeteredAllocator {
         let Some(total) = count.checked_mul(size) else {
             return ptr::null_mut();
         };
-        if !self.0.has_room(total) {
+        if !self.0.fits(total) {
             return ptr::null_mut();
         }
         self.counted(RustAllocator.calloc(count, size))
     }
 
-    unsafe fn dealloc(&mut self, piece: *mut u8) {
+    unsafe fn dealloc(&mut self, block: *mut u8) {
         // SAFETY: the caller promises that the pointer is ours.
         unsafe {
-            self.0.gave(RustAllocator::usable_size(piece));
-            RustAllocator.dealloc(piece);
+            self.0.record_allocation(RustAllocator::usable_size(block));
+            RustAllocator.dealloc(block);
         }
     }
 
-    unsafe fn realloc(&mut self, piece: *mut u8, size: usize) -> *mut u8 {
-        if piece.is_null() {
+    unsafe fn realloc(&mut self, block: *mut u8, size: usize) -> *mut u8 {
+        if block.is_null() {
             return self.alloc(size);
         }
         // SAFETY: the caller promises that the pointer is ours.
-        let before = unsafe { RustAllocator::usable_size(piece) };
-        if !self.0.has_room(size.saturating_sub(before)) {
+        let before = unsafe { RustAllocator::usable_size(block) };
+        if !self.0.fits(size.saturating_sub(before)) {
             return ptr::null_mut();
         }
         // SAFETY: as above; on null the old allocation is still valid.
-        let moved = unsafe { RustAllocator.realloc(piece, size) };
+        let moved = unsafe { RustAllocator.realloc(block, size) };
         if !moved.is_null() {
-            self.0.gave(before);
+            self.0.record_allocation(before);
         }
         self.counted(moved)
     }
 
-    unsafe fn usable_size(piece: *mut u8) -> usize {
+    unsafe fn usable_size(block: *mut u8) -> usize {
         // SAFETY: the caller promises that the pointer is ours.
-        unsafe { RustAllocator::usable_size(piece) }
+        unsafe { RustAllocator::usable_size(block) }
     }
 }
 
 impl MeteredAllocator {
-    fn counted(&self, piece: *mut u8) -> *mut u8 {
-        if piece.is_null() {
+    fn counted(&self, block: *mut u8) -> *mut u8 {
+        if block.is_null() {
             self.0.refused.set(true);
         } else {
             // SAFETY: just allocated by the same allocator.
-            self.0.took(unsafe { RustAllocator::usable_size(piece) });
+            self.0.took(unsafe { RustAllocator::usable_size(block) });
         }
-        piece
+        block
     }
 }

@@ -22,27 +22,27 @@ fn leave() -> ! {
 pub(super) struct FrameReader {
     pipe: OwnedFd,
     incoming: FrameBuffer,
-    most: usize,
+    limit: usize,
 }
 
 impl FrameReader {
-    pub(super) fn new(pipe: OwnedFd, most: usize) -> Self {
+    pub(super) fn new(pipe: OwnedFd, limit: usize) -> Self {
         Self {
             pipe,
             incoming: FrameBuffer::default(),
-            most,
+            limit,
         }
     }
 
     /// Sets the maximum payload of a frame.
-    pub(super) fn bound(&mut self, most: usize) {
-        self.most = most.saturating_add(OVERHEAD);
+    pub(super) fn bound(&mut self, limit: usize) {
+        self.limit = limit.saturating_add(OVERHEAD);
     }
 
     /// Returns the next frame, waiting at most `wait`, or forever.
     pub(super) fn next(&mut self, wait: Option<Duration>) -> Option<ToWorker> {
         loop {
-            match self.incoming.take(self.most) {
+            match self.incoming.take(self.limit) {
                 Ok(Some(frame)) => match serde_json::from_slice(&frame) {
                     Ok(message) => return Some(message),
                     Err(_) => leave(),

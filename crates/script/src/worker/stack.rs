@@ -5,7 +5,7 @@ const MAX_FRAMES: usize = 20;
 
 /// Line and column of the innermost frame of the script. `before` characters of the first line are not part of it, and a
 /// position after the last line of `code` is its end.
-pub(super) fn place(stack: &str, before: usize, code: &str) -> Option<(u32, u32)> {
+pub(super) fn script_position(stack: &str, before: usize, code: &str) -> Option<(u32, u32)> {
     let (line, column) = stack.lines().find_map(position)?;
     let last = u32::try_from(code.lines().count().max(1)).unwrap_or(u32::MAX);
     // The closing lines of the wrapper: the error is at the end of the script.
@@ -20,7 +20,7 @@ pub(super) fn place(stack: &str, before: usize, code: &str) -> Option<(u32, u32)
 }
 
 /// The script's frames, in the engine's format.
-pub(super) fn shown(stack: &str, before: usize) -> Option<String> {
+pub(super) fn visible(stack: &str, before: usize) -> Option<String> {
     let own: Vec<String> = stack
         .lines()
         .filter_map(|text| {
@@ -66,28 +66,34 @@ mod tests {
 
     #[test]
     fn the_first_own_line_is_the_place() {
-        assert_eq!(place(STACK, 11, CODE), Some((3, 7)));
+        assert_eq!(script_position(STACK, 11, CODE), Some((3, 7)));
         assert_eq!(
-            place("    at <anonymous> (script.js:1:12)\n", 11, CODE),
+            script_position("    at <anonymous> (script.js:1:12)\n", 11, CODE),
             Some((1, 1))
         );
-        assert_eq!(place("    at script.js:2:5\n", 11, CODE), Some((2, 5)));
         assert_eq!(
-            place("    at script.js:9:1\n", 11, CODE),
+            script_position("    at script.js:2:5\n", 11, CODE),
+            Some((2, 5))
+        );
+        assert_eq!(
+            script_position("    at script.js:9:1\n", 11, CODE),
             Some((3, 4)),
             "past the end"
         );
-        assert_eq!(place("at x (native)", 11, CODE), None);
-        assert_eq!(place("script.js:99999999999999:1", 11, CODE), None);
+        assert_eq!(script_position("at x (native)", 11, CODE), None);
+        assert_eq!(
+            script_position("script.js:99999999999999:1", 11, CODE),
+            None
+        );
     }
 
     #[test]
     fn only_own_calls_are_shown() {
-        let shown = shown(STACK, 11).unwrap();
+        let visible = visible(STACK, 11).unwrap();
         assert_eq!(
-            shown,
+            visible,
             "at f (script.js:3:7)\nat <anonymous> (script.js:1:1)"
         );
-        assert_eq!(super::shown("at x (native)", 11), None);
+        assert_eq!(super::visible("at x (native)", 11), None);
     }
 }

@@ -24,8 +24,8 @@ pub(super) struct ScriptState {
     cpu_before: Cell<Duration>,
     pub(super) timers: RefCell<Timers>,
     /// Unanswered calls and their sizes.
-    made: RefCell<HashMap<u32, usize>>,
-    made_bytes: Cell<usize>,
+    created: RefCell<HashMap<u32, usize>>,
+    created_bytes: Cell<usize>,
     /// Queued calls.
     waiting: RefCell<VecDeque<(u32, Vec<u8>)>>,
     meter: Rc<Meter>,
@@ -43,8 +43,8 @@ impl ScriptState {
             start: OnceCell::new(),
             cpu_before: Cell::new(Duration::ZERO),
             timers: RefCell::default(),
-            made: RefCell::default(),
-            made_bytes: Cell::new(0),
+            created: RefCell::default(),
+            created_bytes: Cell::new(0),
             waiting: RefCell::default(),
             meter,
             calls: Cell::new(0),
@@ -158,8 +158,8 @@ impl ScriptState {
 
     /// Handles the response to call `id`, and sends queued calls.
     pub(super) fn answered(&self, id: u32) {
-        let size = self.made.borrow_mut().remove(&id).unwrap_or(0);
-        self.made_bytes.set(self.made_bytes.get() - size);
+        let size = self.created.borrow_mut().remove(&id).unwrap_or(0);
+        self.created_bytes.set(self.created_bytes.get() - size);
         loop {
             let mut waiting = self.waiting.borrow_mut();
             let Some((id, frame)) = waiting.pop_front_if(|(_, frame)| self.has_turn(frame.len()))
@@ -174,19 +174,20 @@ impl ScriptState {
     }
 
     fn has_turn(&self, size: usize) -> bool {
-        let made = self.made.borrow().len();
-        let fits = made == 0 || self.made_bytes.get() + size <= MAX_IN_FLIGHT;
-        made < self.start().calls_at_once && fits
+        let created = self.created.borrow().len();
+        let fits = created == 0 || self.created_bytes.get() + size <= MAX_IN_FLIGHT;
+        created < self.start().calls_at_once && fits
     }
 
     fn send(&self, id: u32, frame: &[u8]) {
-        self.made.borrow_mut().insert(id, frame.len());
-        self.made_bytes.set(self.made_bytes.get() + frame.len());
+        self.created.borrow_mut().insert(id, frame.len());
+        self.created_bytes
+            .set(self.created_bytes.get() + frame.len());
         self.out.send_frame(frame);
     }
 
     pub(super) fn waits_for_answers(&self) -> bool {
-        !self.made.borrow().is_empty()
+        !self.created.borrow().is_empty()
     }
 }
 

@@ -18,8 +18,8 @@ const MAX_STREAMS: usize = 1_000;
 
 /// The globals defined by `web.js`, by name.
 pub(super) fn globals<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {
-    let made: Function = ctx.eval_with_options(SOURCE, options("prelude"))?;
-    made.call((natives(ctx)?,))
+    let created: Function = ctx.eval_with_options(SOURCE, options("prelude"))?;
+    created.call((natives(ctx)?,))
 }
 
 fn natives<'js>(ctx: &Ctx<'js>) -> rquickjs::Result<Object<'js>> {

@@ -241,7 +241,7 @@ async fn calls_are_counted_and_no_more_are_made_than_allowed() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_to_carry_is_refused() {
+async fn oversized_frames_are_refused() {
     let mut stage = Stage::new();
     let report = stage
         .run("try { await callTool('s', 'say', {x: 'x'.repeat(17e6)}) } catch (e) { return [e.name, e.message.includes('the limit is')] }")

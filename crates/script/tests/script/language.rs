@@ -124,7 +124,7 @@ async fn artifacts_are_made_and_read() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_refused_with_words_and_no_call_is_made() {
+async fn invalid_arguments_are_explained_and_no_call_is_made() {
     let stage = Stage::new();
     for (code, words) in [
         ("callTool()", "callTool: the first argument"),
@@ -297,7 +297,7 @@ async fn a_syntax_error_is_shown_with_its_line() {
 }
 
 #[tokio::test]
-async fn whatever_is_thrown_is_told() {
+async fn every_thrown_value_is_reported() {
     for (code, message) in [
         ("throw 'text'", "text"),
         ("throw null", "null"),
@@ -340,7 +340,7 @@ async fn a_rejection_that_nobody_waited_for_is_an_error_of_the_run() {
 }
 
 #[tokio::test]
-async fn a_promise_that_nothing_settles_is_told_at_once() {
+async fn an_unresolvable_promise_is_reported_at_once() {
     let stuck = fault("await new Promise(() => {})", FaultKind::Thrown).await;
     assert!(
         stuck.message.contains("a promise that can never settle"),

@@ -36,7 +36,7 @@ async fn a_pool_holds_nothing_before_its_first_run_and_keeps_workers_after_it() 
 }
 
 #[tokio::test]
-async fn workers_are_given_back_when_nobody_comes() {
+async fn idle_workers_are_stopped() {
     let stage = Stage::with(program(), &[], 1);
     assert_eq!(stage.run("return 1").await.outcome, Ok(json!(1)));
     until(|| stage.pool.waiting() == 1).await;
@@ -96,7 +96,7 @@ fn marked(mark: &str) -> Vec<Pid> {
 }
 
 #[tokio::test]
-async fn cancelling_ends_the_script_and_what_it_asked_for() {
+async fn cancelling_ends_the_script_and_its_calls() {
     let stage = Arc::new(Stage::new());
     let there = Arc::clone(&stage);
     let run = tokio::spawn(async move {
@@ -154,7 +154,7 @@ async fn runs_go_on_beside_each_other_as_far_as_there_is_room() {
 }
 
 #[tokio::test]
-async fn a_worker_that_cannot_start_is_said_so() {
+async fn a_worker_that_cannot_start_is_reported() {
     let stage = Stage::with("/no/such/worker".into(), &[], 1);
     let fault = stage.run("return 1").await.outcome.unwrap_err();
     assert_eq!(fault.kind, FaultKind::Unavailable);
@@ -188,7 +188,7 @@ async fn the_end_of_the_pool_is_the_end_of_its_workers() {
 }
 
 #[tokio::test]
-async fn time_is_told() {
+async fn clocks_and_dates_work() {
     let stage = Stage::new();
     let run = Run {
         code: "console.log('a'); await new Promise(r => setTimeout(r, 30)); console.log('b')"

@@ -132,7 +132,7 @@ async fn a_worker_cannot_speak_in_the_name_of_its_parent() {
 }
 
 #[tokio::test]
-async fn a_worker_that_says_nothing_is_ended_in_time() {
+async fn a_silent_worker_times_out() {
     let mut stage = fake("trap '' TERM; while :; do sleep 1; done");
     stage.timeout = Duration::from_millis(200);
     let report = stage.run("return 1").await;

@@ -157,7 +157,7 @@ async fn a_script_may_have_names_of_its_own_for_them() {
 }
 
 #[tokio::test]
-async fn what_json_cannot_say_is_named_with_its_place() {
+async fn values_without_json_are_named_with_their_path() {
     for (code, message) in [
         (
             "return { a: { b: 10n } }",

@@ -269,7 +269,7 @@ impl Finder {
                     *last = None;
                     drop(last);
                     if let Some(index) = index.upgrade() {
-                        index.rest();
+                        index.unload_vectors();
                     }
                     return;
                 }

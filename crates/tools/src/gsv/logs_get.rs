@@ -60,7 +60,7 @@ impl TypedTool for LogsGet {
     async fn run(&self, params: Params, _: &CallContext) -> Result<Outcome, ToolError> {
         let node = self.choose(params.node_id.as_deref())?;
         let lines = params.lines.unwrap_or(DEFAULT_LINES);
-        let answer = node.logs(self.0.fresh(), lines).await?;
+        let answer = node.logs(self.0.new_id(), lines).await?;
         if let Some(error) = answer.error {
             return Err(ToolError::new(ErrorCode::Failed, error));
         }

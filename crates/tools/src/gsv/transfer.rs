@@ -114,9 +114,15 @@ impl TypedTool for Transfer {
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {
         let source = TransferEnd::parse("source", &params.source)?;
-        let source = self.transfers.meant(source, &context.agent).await;
+        let source = self
+            .transfers
+            .resolve_workspace_path(source, &context.agent)
+            .await;
         let destination = TransferEnd::parse("destination", &params.destination)?;
-        let destination = self.transfers.meant(destination, &context.agent).await;
+        let destination = self
+            .transfers
+            .resolve_workspace_path(destination, &context.agent)
+            .await;
         // Compared after resolution: two spellings may name the same file.
         if source == destination {
             return Err(ToolError::parameter(

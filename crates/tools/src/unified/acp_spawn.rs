@@ -422,11 +422,11 @@ impl AcpTask<'_> {
         task: String,
     ) -> Result<Result<(String, Value), String>, AcpError> {
         let Some(schema) = self.schema else {
-            let text = reply_text(session.ask(&task).await?);
+            let text = reply_text(session.prompt(&task).await?);
             return Ok(text.map(|text| (summary(&text), Value::String(text))));
         };
         let first = session
-            .ask(&format!("{task}\n\n{}", schema.instructions()))
+            .prompt(&format!("{task}\n\n{}", schema.instructions()))
             .await?;
         let mut fits = schema.parse_reply(reply_text(first)).await;
         if let Ok(Err(why)) = &fits {
@@ -435,7 +435,7 @@ impl AcpTask<'_> {
                 schema.instructions()
             );
             fits = schema
-                .parse_reply(reply_text(session.ask(&again).await?))
+                .parse_reply(reply_text(session.prompt(&again).await?))
                 .await;
         }
         let done = fits.and_then(|fits| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use manyhands_guard::{Body, HeaderMap, HeaderValue, Method};
+use manyhands_guard::{Body, HeaderMap, HeaderValue, Method, SseEvent, SseParser};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use url::Url;
@@ -13,7 +13,6 @@ use url::Url;
 use super::post::{Post, failed, http, is_stream};
 use crate::error::UpstreamError;
 use crate::hub::Hub;
-use crate::sse::{SseEvent, SseParser};
 
 /// An open event stream, closed when its hub ends.
 pub(crate) struct LegacySse(Arc<EventsChannel>);
@@ -62,11 +61,11 @@ impl LegacySse {
                 return Err(super::garbage("it sent no endpoint event"));
             }
         };
-        let line = Arc::new(EventsChannel { post, endpoint });
+        let channel = Arc::new(EventsChannel { post, endpoint });
         hub.tasks
-            .spawn(listen(hub.clone(), line.clone(), body, events, early));
-        hub.tasks.spawn(write(hub.clone(), line.clone(), queue));
-        Ok(Self(line))
+            .spawn(listen(hub.clone(), channel.clone(), body, events, early));
+        hub.tasks.spawn(write(hub.clone(), channel.clone(), queue));
+        Ok(Self(channel))
     }
 
     /// Sends a message; its response arrives on the stream.
@@ -76,7 +75,7 @@ impl LegacySse {
 }
 
 /// Timeout of a message that has no waiting caller.
-const TAKING: Duration = Duration::from_secs(30);
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum events before the `endpoint` event.
 const MAX_EARLY: usize = 16;
 
@@ -114,49 +113,49 @@ async fn next(
     events: &mut SseParser,
     post: &Post,
 ) -> Result<Vec<SseEvent>, UpstreamError> {
-    let piece = body.chunk().await.map_err(|e| failed(&e))?;
-    let Some(piece) = piece else {
+    let chunk = body.chunk().await.map_err(|e| failed(&e))?;
+    let Some(chunk) = chunk else {
         return Err(UpstreamError::Lost("it closed the stream".to_owned()));
     };
-    events.push(&piece).map_err(|_| post.too_large())
+    events.push(&chunk).map_err(|_| post.too_large())
 }
 
 async fn listen(
     hub: Arc<Hub>,
-    line: Arc<EventsChannel>,
+    channel: Arc<EventsChannel>,
     mut body: Body,
     mut events: SseParser,
-    mut came: Vec<SseEvent>,
+    mut early: Vec<SseEvent>,
 ) {
     loop {
-        for event in came {
+        for event in early {
             if event.name.is_empty() || event.name == "message" {
-                hub.hear_bytes(&event.data, None);
+                hub.receive_bytes(&event.data, None);
             }
         }
         let more = tokio::select! {
             biased;
-            () = hub.over() => return,
-            more = next(&mut body, &mut events, &line.post) => more,
+            () = hub.closed() => return,
+            more = next(&mut body, &mut events, &channel.post) => more,
         };
         match more {
-            Ok(more) => came = more,
+            Ok(more) => early = more,
             Err(why) => return hub.end(why),
         }
     }
 }
 
 /// Sends what nobody waits for: answers to the server's questions, requests taken back.
-async fn write(hub: Arc<Hub>, line: Arc<EventsChannel>, mut queue: mpsc::Receiver<Bytes>) {
+async fn write(hub: Arc<Hub>, channel: Arc<EventsChannel>, mut queue: mpsc::Receiver<Bytes>) {
     loop {
         tokio::select! {
             biased;
-            () = hub.over() => return,
+            () = hub.closed() => return,
             body = queue.recv() => {
                 let Some(body) = body else { return };
                 let sent = tokio::select! {
-                    () = hub.over() => return,
-                    sent = timeout(TAKING, line.send(body)) => sent.unwrap_or(Err(UpstreamError::TimedOut(TAKING))),
+                    () = hub.closed() => return,
+                    sent = timeout(SEND_TIMEOUT, channel.send(body)) => sent.unwrap_or(Err(UpstreamError::TimedOut(SEND_TIMEOUT))),
                 };
                 if let Err(why) = sent {
                     tracing::debug!(event = "upstream_message_not_sent", error = %why, "cannot send a message to the server");

@@ -31,40 +31,41 @@ pub(crate) enum Carrier {
     /// Streamable HTTP: one response stream per request.
     Streamable(Streamable),
     /// HTTP with SSE: one stream for all responses.
-    OldEvents(LegacySse),
+    LegacySse(LegacySse),
 }
 
 impl Carrier {
-    /// Sends the request of `place` and waits for its reply.
+    /// Sends the request of `slot` and waits for its reply.
     pub(crate) async fn exchange(
         &self,
         hub: &std::sync::Arc<Hub>,
-        place: &mut PendingSlot,
+        slot: &mut PendingSlot,
         body: Bytes,
         head: &Head<'_>,
     ) -> CallReply {
         match self {
             Self::Pipe => {
+                // The reply arrives through the reading task, so sending and waiting are separate.
                 hub.send(body).await?;
-                answered(hub, place).await
+                reply_of(hub, slot).await
             }
-            Self::OldEvents(old) => {
+            Self::LegacySse(old) => {
                 old.post(body).await?;
-                answered(hub, place).await
+                reply_of(hub, slot).await
             }
-            Self::Streamable(streamable) => streamable.exchange(hub, place, body, head).await,
+            Self::Streamable(streamable) => streamable.exchange(hub, slot, body, head).await,
         }
     }
 
     /// Whether all messages share one stream.
-    pub(crate) fn is_line(&self) -> bool {
+    pub(crate) fn shares_one_stream(&self) -> bool {
         !matches!(self, Self::Streamable(_))
     }
 }
 
-async fn answered(hub: &Hub, place: &mut PendingSlot) -> CallReply {
-    let answer = (&mut place.reply).await;
-    answer.unwrap_or_else(|_| Err(hub.gone()))
+async fn reply_of(hub: &Hub, slot: &mut PendingSlot) -> CallReply {
+    let answer = (&mut slot.reply).await;
+    answer.unwrap_or_else(|_| Err(hub.closed_error()))
 }
 
 /// The error for a server that violates the protocol.

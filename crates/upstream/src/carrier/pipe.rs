@@ -19,9 +19,9 @@ use crate::lines::{LineRead, LineReader, id_in};
 use crate::server::{Server, Transport};
 
 /// Time a program gets to exit after its input was closed.
-const GOODBYE: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long to wait for a program's remaining output after its exit, or for its exit after that.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The end of a program's standard error.
 #[derive(Debug, Clone, Default)]
@@ -30,23 +30,29 @@ pub(crate) struct StderrTail(Arc<Mutex<VecDeque<u8>>>);
 impl StderrTail {
     /// The captured text.
     pub(crate) fn text(&self) -> String {
-        let mut kept = self.0.lock().unwrap_or_else(|held| held.into_inner());
-        String::from_utf8_lossy(kept.make_contiguous()).into_owned()
+        let mut tail = self
+            .0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        String::from_utf8_lossy(tail.make_contiguous()).into_owned()
     }
 
-    fn push(&self, bytes: &[u8], most: usize) {
-        let mut kept = self.0.lock().unwrap_or_else(|held| held.into_inner());
+    fn push(&self, bytes: &[u8], limit: usize) {
+        let mut tail = self
+            .0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         // A single write may exceed the bound.
-        let bytes = &bytes[bytes.len().saturating_sub(most)..];
-        let over = (kept.len() + bytes.len()).saturating_sub(most);
-        kept.drain(..over);
-        kept.extend(bytes);
+        let bytes = &bytes[bytes.len().saturating_sub(limit)..];
+        let excess = (tail.len() + bytes.len()).saturating_sub(limit);
+        tail.drain(..excess);
+        tail.extend(bytes);
     }
 
-    async fn fill(self, mut from: impl AsyncRead + Unpin, most: usize) {
+    async fn fill(self, mut from: impl AsyncRead + Unpin, limit: usize) {
         let mut buffer = vec![0; 8 * 1024];
         while let Ok(count @ 1..) = from.read(&mut buffer).await {
-            self.push(&buffer[..count], most);
+            self.push(&buffer[..count], limit);
         }
     }
 }
@@ -64,7 +70,7 @@ pub(crate) fn start(
     supervisor: &Supervisor,
     hub: &Arc<Hub>,
     queue: mpsc::Receiver<Bytes>,
-    lives: &TaskTracker,
+    programs: &TaskTracker,
 ) -> Result<StderrTail, UpstreamError> {
     let Transport::Stdio {
         program,
@@ -94,14 +100,14 @@ pub(crate) fn start(
     let drained = Drained::default();
     if let Some(pipe) = running.stderr.take() {
         let ended = drained.stderr.clone().drop_guard();
-        let keep = stderr.clone().fill(pipe, server.bounds.stderr);
-        let hub_over = hub.clone();
+        let capture = stderr.clone().fill(pipe, server.bounds.stderr);
+        let closing_hub = hub.clone();
         // A process that escaped its group may hold the pipe open forever.
         hub.tasks.spawn(async move {
             let _ended = ended;
             tokio::select! {
-                () = keep => {}
-                () = async { hub_over.over().await; tokio::time::sleep(LAST_WORDS).await } => {}
+                () = capture => {}
+                () = async { closing_hub.closed().await; tokio::time::sleep(DRAIN_TIMEOUT).await } => {}
             }
         });
     }
@@ -113,9 +119,9 @@ pub(crate) fn start(
         hub.tasks
             .spawn(read(hub.clone(), pipe, limit, drained.stdout.clone()));
     }
-    let minding = mind(hub.clone(), running, stderr.clone(), drained);
+    let supervision = supervise(hub.clone(), running, stderr.clone(), drained);
     // Stopping the server waits for its programs, including those abandoned by a protocol fallback.
-    hub.tasks.spawn(lives.track_future(minding));
+    hub.tasks.spawn(programs.track_future(supervision));
     Ok(stderr)
 }
 
@@ -124,18 +130,18 @@ async fn write(hub: Arc<Hub>, mut pipe: ChildStdin, mut queue: mpsc::Receiver<By
     loop {
         let sent = tokio::select! {
             biased;
-            () = hub.over() => return,
+            () = hub.closed() => return,
             body = queue.recv() => match body {
                 Some(body) => tokio::select! {
                     biased;
-                    () = hub.over() => return,
+                    () = hub.closed() => return,
                     sent = pipe.write_all(&body) => sent,
                 },
                 None => return,
             },
         };
         if sent.is_err() {
-            return; // the program is exiting; `mind` reports why
+            return; // the program is exiting; `supervise` reports why
         }
     }
 }
@@ -149,13 +155,13 @@ async fn read(hub: Arc<Hub>, pipe: ChildStdout, limit: usize, drained: Cancellat
     loop {
         let line = tokio::select! {
             biased;
-            () = hub.over() => return,
+            () = hub.closed() => return,
             line = lines.next() => line,
         };
         match line {
             // A line that is too long fails one request if its id is recognisable, otherwise all of them:
             // the connection itself is still usable.
-            LineRead::Whole(line) => hub.hear_bytes(&line, None),
+            LineRead::Complete(line) => hub.receive_bytes(&line, None),
             LineRead::TooLong(seen) => hub.fail(id_in(&seen), &too_large),
             LineRead::Endless => {
                 hub.end(too_large);
@@ -165,17 +171,22 @@ async fn read(hub: Arc<Hub>, pipe: ChildStdout, limit: usize, drained: Cancellat
         }
     }
     drained.cancel();
-    // The exit status is a better reason than a closed pipe, so give `mind` time to report it.
-    if timeout(LAST_WORDS * 2, hub.over()).await.is_err() {
+    // The exit status is a better reason than a closed pipe, so give `supervise` time to report it.
+    if timeout(DRAIN_TIMEOUT * 2, hub.closed()).await.is_err() {
         hub.end(UpstreamError::Lost("it closed its output".to_owned()));
     }
 }
 
 /// Runs until the program exits or the connection ends.
-async fn mind(hub: Arc<Hub>, mut running: RunningProgram, stderr: StderrTail, drained: Drained) {
+async fn supervise(
+    hub: Arc<Hub>,
+    mut running: RunningProgram,
+    stderr: StderrTail,
+    drained: Drained,
+) {
     let ended = tokio::select! {
         ended = running.wait() => Some(ended),
-        () = hub.over() => None,
+        () = hub.closed() => None,
     };
     match ended {
         Some(ended) => {
@@ -184,7 +195,7 @@ async fn mind(hub: Arc<Hub>, mut running: RunningProgram, stderr: StderrTail, dr
                 drained.stderr.cancelled().await;
             };
             // Its last error message may still be in the pipe when the exit is noticed.
-            let _ = timeout(LAST_WORDS, all).await;
+            let _ = timeout(DRAIN_TIMEOUT, all).await;
             let how = match ended {
                 Ok((Exit::Code(code), _)) => format!("the program exited with code {code}"),
                 Ok((Exit::Signal(signal), _)) => format!("the program was killed by {signal}"),
@@ -202,7 +213,7 @@ async fn mind(hub: Arc<Hub>, mut running: RunningProgram, stderr: StderrTail, dr
         }
         None => {
             // Its input is closed by now, which is how MCP asks a program to exit.
-            if timeout(GOODBYE, running.wait()).await.is_err() {
+            if timeout(EXIT_TIMEOUT, running.wait()).await.is_err() {
                 running.stop();
                 let _ = running.wait().await;
             }
@@ -215,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_last_words_are_kept() {
+    fn only_the_end_of_stderr_is_kept() {
         let tail = StderrTail::default();
         tail.push(b"abc", 5);
         tail.push(b"defg", 5);

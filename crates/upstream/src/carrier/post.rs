@@ -21,7 +21,7 @@ const MAX_REDIRECTS: usize = 3;
 /// Timeout of exchanges that end by themselves, such as event streams.
 const NO_END: Duration = Duration::from_secs(30 * 86_400);
 /// Maximum length of an error text.
-const SHOWN: usize = 500;
+const MAX_ERROR_TEXT: usize = 500;
 
 /// A client for one URL. Nothing sent through it leaves its origin.
 pub(crate) struct Post {
@@ -43,7 +43,7 @@ impl Post {
             Egress::gateway(url).map_err(|e| UpstreamError::Unreachable(format!("its URL {e}")))?;
         let url = client.base().clone();
         let mut fixed = HeaderMap::new();
-        put(&mut fixed, headers)?;
+        put_secrets(&mut fixed, headers)?;
         Ok(Self {
             client,
             url,
@@ -71,7 +71,7 @@ impl Post {
             let mut all = self.headers.clone();
             // Read for every attempt: a refresh may have replaced the credentials meanwhile.
             let sent = self.credentials.headers().await?;
-            put(&mut all, &sent)?;
+            put_secrets(&mut all, &sent)?;
             // Protocol headers take precedence over configured ones.
             for (name, value) in headers {
                 all.insert(name.clone(), value.clone());
@@ -129,12 +129,13 @@ impl Post {
             if !matches!(answer.status.as_u16(), 301 | 302 | 303 | 307 | 308) {
                 return Ok(answer);
             }
-            let place = answer.headers.get("location").and_then(|l| l.to_str().ok());
-            let next = place.and_then(|place| url.join(place).ok());
+            let location = answer.headers.get("location").and_then(|l| l.to_str().ok());
+            let next = location.and_then(|location| url.join(location).ok());
             // Other redirects turn a POST into a GET, which would lose the message.
-            let keeps = matches!(answer.status.as_u16(), 307 | 308) || *method == Method::GET;
+            let keeps_method =
+                matches!(answer.status.as_u16(), 307 | 308) || *method == Method::GET;
             match next {
-                Some(next) if keeps && next.origin() == self.url.origin() => url = next,
+                Some(next) if keeps_method && next.origin() == self.url.origin() => url = next,
                 _ => {
                     return Err(super::garbage(
                         "it redirects to another origin; set its final URL in the settings",
@@ -146,18 +147,18 @@ impl Post {
     }
 
     /// Reads a body that is one message.
-    pub(crate) async fn whole(&self, mut body: Body) -> Result<Bytes, UpstreamError> {
+    pub(crate) async fn read_body(&self, mut body: Body) -> Result<Bytes, UpstreamError> {
         let mut all = BytesMut::new();
-        while let Some(piece) = body.chunk().await.map_err(|e| failed(&e))? {
-            if all.is_empty() && piece.len() <= self.limit {
+        while let Some(chunk) = body.chunk().await.map_err(|e| failed(&e))? {
+            if all.is_empty() && chunk.len() <= self.limit {
                 // Most responses are one chunk, which is returned without copying.
                 let Some(second) = body.chunk().await.map_err(|e| failed(&e))? else {
-                    return Ok(piece);
+                    return Ok(chunk);
                 };
-                all.extend_from_slice(&piece);
+                all.extend_from_slice(&chunk);
                 all.extend_from_slice(&second);
             } else {
-                all.extend_from_slice(&piece);
+                all.extend_from_slice(&chunk);
             }
             if all.len() > self.limit {
                 return Err(self.too_large());
@@ -176,15 +177,15 @@ impl Post {
     /// Status and body of an error response.
     pub(crate) async fn refusal(&self, answer: Response) -> (u16, Bytes) {
         let status = answer.status.as_u16();
-        let body = tokio::time::timeout(Duration::from_secs(10), self.whole(answer.body)).await;
+        let body = tokio::time::timeout(Duration::from_secs(10), self.read_body(answer.body)).await;
         (status, body.ok().and_then(Result::ok).unwrap_or_default())
     }
 }
 
 /// The error for a response with `status` that is not JSON-RPC.
 pub(crate) fn http(status: u16, body: &[u8]) -> UpstreamError {
-    let text = String::from_utf8_lossy(&body[..body.len().min(4 * SHOWN)]);
-    let message: String = text.trim().chars().take(SHOWN).collect();
+    let text = String::from_utf8_lossy(&body[..body.len().min(4 * MAX_ERROR_TEXT)]);
+    let message: String = text.trim().chars().take(MAX_ERROR_TEXT).collect();
     UpstreamError::Http { status, message }
 }
 
@@ -195,7 +196,10 @@ pub(crate) fn is_stream(answer: &Response) -> bool {
     kind.trim_start().starts_with("text/event-stream")
 }
 
-fn put(into: &mut HeaderMap, headers: &[(HeaderName, Secret)]) -> Result<(), UpstreamError> {
+fn put_secrets(
+    into: &mut HeaderMap,
+    headers: &[(HeaderName, Secret)],
+) -> Result<(), UpstreamError> {
     for (name, secret) in headers {
         let mut value = HeaderValue::from_str(secret.expose()).map_err(|_| {
             UpstreamError::Unreachable(format!("header {name} has a value that cannot be sent"))

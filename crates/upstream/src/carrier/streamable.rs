@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use manyhands_guard::{HeaderMap, HeaderValue, Method, Response};
+use manyhands_guard::{HeaderMap, HeaderValue, Method, Response, SseParser};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -14,22 +14,21 @@ use super::{Head, garbage};
 use crate::error::UpstreamError;
 use crate::hub::{CallReply, Hub, PendingSlot};
 use crate::message::{self, ServerMessage};
-use crate::sse::SseParser;
 
 /// Attempts to resume a broken stream without receiving anything.
 const MAX_RESUMES: usize = 5;
 /// Delay before resuming, unless the server specifies one.
-const BEFORE_RESUME: Duration = Duration::from_millis(500);
+const RESUME_DELAY: Duration = Duration::from_millis(500);
 /// Maximum delay that a server may request.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
 /// Time a server gets to accept or refuse the GET stream.
-const AGREEING: Duration = Duration::from_secs(1);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Timeout of ending a session.
-const GOODBYE: Duration = Duration::from_secs(2);
+const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeout of a message that has no waiting caller.
-const TAKING: Duration = Duration::from_secs(30);
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Concurrent messages without a waiting caller.
-const AT_A_TIME: usize = 4;
+const MAX_CONCURRENT_SENDS: usize = 4;
 
 /// A Streamable HTTP endpoint.
 #[derive(Clone)]
@@ -37,14 +36,14 @@ pub(crate) struct Streamable(Arc<Inner>);
 
 struct Inner {
     post: Post,
-    spoken: RwLock<Spoken>,
+    protocol: RwLock<ProtocolMode>,
     /// Sent with every request once the server has issued it.
     session: OnceLock<HeaderValue>,
 }
 
 /// The negotiated protocol.
 #[derive(Clone, Default)]
-struct Spoken {
+struct ProtocolMode {
     version: Option<HeaderValue>,
     /// Whether requests are mirrored in headers.
     modern: bool,
@@ -54,7 +53,7 @@ impl Streamable {
     pub(crate) fn new(post: Post, hub: &Arc<Hub>, queue: mpsc::Receiver<Bytes>) -> Self {
         let this = Self(Arc::new(Inner {
             post,
-            spoken: RwLock::default(),
+            protocol: RwLock::default(),
             session: OnceLock::new(),
         }));
         hub.tasks.spawn(this.clone().write(hub.clone(), queue));
@@ -67,29 +66,29 @@ impl Streamable {
     }
 
     /// Sets the protocol version that each following request declares.
-    pub(crate) fn speak(&self, version: Option<&str>, modern: bool) {
+    pub(crate) fn set_protocol(&self, version: Option<&str>, modern: bool) {
         let version = version.and_then(|version| HeaderValue::from_str(version).ok());
-        let mut spoken = self
+        let mut protocol = self
             .0
-            .spoken
+            .protocol
             .write()
-            .unwrap_or_else(|held| held.into_inner());
-        *spoken = Spoken { version, modern };
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        *protocol = ProtocolMode { version, modern };
     }
 
-    fn spoken(&self) -> Spoken {
-        let spoken = self
+    fn protocol(&self) -> ProtocolMode {
+        let protocol = self
             .0
-            .spoken
+            .protocol
             .read()
-            .unwrap_or_else(|held| held.into_inner());
-        spoken.clone()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        protocol.clone()
     }
 
     fn headers(&self, accept: &'static str) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert("accept", HeaderValue::from_static(accept));
-        if let Some(version) = self.spoken().version {
+        if let Some(version) = self.protocol().version {
             headers.insert("mcp-protocol-version", version);
         }
         if let Some(session) = self.0.session.get() {
@@ -101,7 +100,7 @@ impl Streamable {
     async fn post(&self, body: Bytes, head: Option<&Head<'_>>) -> Result<Response, UpstreamError> {
         let mut headers = self.headers("application/json, text/event-stream");
         headers.insert("content-type", HeaderValue::from_static("application/json"));
-        if let Some(head) = head.filter(|_| self.spoken().modern) {
+        if let Some(head) = head.filter(|_| self.protocol().modern) {
             crate::headers::put(&mut headers, head.method, head.params, head.mirrored);
         }
         let post = &self.0.post;
@@ -123,7 +122,7 @@ impl Streamable {
     pub(crate) async fn exchange(
         &self,
         hub: &Arc<Hub>,
-        place: &mut PendingSlot,
+        slot: &mut PendingSlot,
         body: Bytes,
         head: &Head<'_>,
     ) -> CallReply {
@@ -138,43 +137,42 @@ impl Streamable {
         if !answer.status.is_success() {
             if status == 404 && self.0.session.get().is_some() {
                 hub.end(UpstreamError::Gone("its session has expired".to_owned()));
-                return Err(hub.gone());
+                return Err(hub.closed_error());
             }
             let (status, body) = self.0.post.refusal(answer).await;
             return Err(refused(status, &body));
         }
         if is_stream(&answer) {
-            return self.read(hub, place, answer).await;
+            return self.read(hub, slot, answer).await;
         }
-        let body = self.0.post.whole(answer.body).await?;
+        let body = self.0.post.read_body(answer.body).await?;
         if body.is_empty() {
             return Err(garbage(format!(
                 "empty response to a request (HTTP {status})"
             )));
         }
-        hub.hear_bytes(&body, Some(place.id));
-        place
-            .reply
+        hub.receive_bytes(&body, Some(slot.id));
+        slot.reply
             .try_recv()
             .unwrap_or_else(|_| Err(garbage("its response is not JSON-RPC")))
     }
 
     /// Reads a stream until the reply arrives; a broken stream is resumed if the server numbered its
     /// events.
-    async fn read(&self, hub: &Arc<Hub>, place: &mut PendingSlot, answer: Response) -> CallReply {
+    async fn read(&self, hub: &Arc<Hub>, slot: &mut PendingSlot, answer: Response) -> CallReply {
         let mut events = SseParser::new(self.0.post.limit);
         let mut body = answer.body;
         let mut resumes = 0;
         loop {
             let broken = loop {
                 match body.chunk().await {
-                    Ok(Some(piece)) => {
-                        let whole = events.push(&piece).map_err(|_| self.0.post.too_large())?;
-                        for event in whole.into_iter().filter(|event| !event.data.is_empty()) {
+                    Ok(Some(chunk)) => {
+                        let completed = events.push(&chunk).map_err(|_| self.0.post.too_large())?;
+                        for event in completed.into_iter().filter(|event| !event.data.is_empty()) {
                             resumes = 0;
-                            hub.hear_bytes(&event.data, Some(place.id));
+                            hub.receive_bytes(&event.data, Some(slot.id));
                         }
-                        if let Ok(answer) = place.reply.try_recv() {
+                        if let Ok(answer) = slot.reply.try_recv() {
                             return answer;
                         }
                     }
@@ -184,12 +182,12 @@ impl Streamable {
             };
             let from = events.last_id().map(str::to_owned);
             // The modern era has no resumption: a broken stream means that the request is lost.
-            let legacy = !self.spoken().modern;
+            let legacy = !self.protocol().modern;
             let Some(from) = from.filter(|_| legacy && resumes < MAX_RESUMES) else {
                 return Err(UpstreamError::Lost(broken));
             };
             resumes += 1;
-            sleep(events.retry().unwrap_or(BEFORE_RESUME).min(LONGEST_WAIT)).await;
+            sleep(events.retry().unwrap_or(RESUME_DELAY).min(MAX_RETRY_DELAY)).await;
             match self.open(Some(&from)).await {
                 Ok(again) if again.status.is_success() && is_stream(&again) => body = again.body,
                 _ => return Err(UpstreamError::Lost(broken)),
@@ -210,44 +208,44 @@ impl Streamable {
     /// the server has accepted or refused the stream: messages sent before that, including questions
     /// about a request, would be lost.
     pub(crate) async fn listen(self, hub: &Arc<Hub>) {
-        let agreed = CancellationToken::new();
+        let accepted_or_refused = CancellationToken::new();
         hub.tasks
-            .spawn(self.keep_listening(hub.clone(), agreed.clone()));
+            .spawn(self.keep_listening(hub.clone(), accepted_or_refused.clone()));
         // Some servers answer only together with their first message.
-        let _ = timeout(AGREEING, agreed.cancelled()).await;
+        let _ = timeout(LISTEN_TIMEOUT, accepted_or_refused.cancelled()).await;
     }
 
-    async fn keep_listening(self, hub: Arc<Hub>, agreed: CancellationToken) {
+    async fn keep_listening(self, hub: Arc<Hub>, accepted_or_refused: CancellationToken) {
         tokio::select! {
-            () = hub.over() => {}
-            () = self.follow(&hub, agreed) => hub.over().await,
+            () = hub.closed() => {}
+            () = self.follow(&hub, accepted_or_refused) => hub.closed().await,
         }
         if self.0.session.get().is_some() {
             let headers = self.headers("application/json");
             let post = &self.0.post;
-            let goodbye = post.send(&Method::DELETE, post.url(), &headers, None);
-            let _ = timeout(GOODBYE, goodbye).await; // it forgets the session by itself in time
+            let ended = post.send(&Method::DELETE, post.url(), &headers, None);
+            let _ = timeout(DELETE_TIMEOUT, ended).await; // it forgets the session by itself in time
         }
     }
 
-    async fn follow(&self, hub: &Arc<Hub>, agreed: CancellationToken) {
+    async fn follow(&self, hub: &Arc<Hub>, accepted_or_refused: CancellationToken) {
         let mut events = SseParser::new(self.0.post.limit);
         let mut failures = 0;
         while failures <= MAX_RESUMES {
             let from = events.last_id().map(str::to_owned);
             let opened = self.open(from.as_deref()).await;
-            agreed.cancel();
+            accepted_or_refused.cancel();
             match opened {
                 Ok(answer) if answer.status.is_success() && is_stream(&answer) => {
                     let mut body = answer.body;
-                    while let Ok(Some(piece)) = body.chunk().await {
+                    while let Ok(Some(chunk)) = body.chunk().await {
                         // An oversized event cannot be skipped: the parser has lost its position in the stream.
-                        let Ok(whole) = events.push(&piece) else {
+                        let Ok(completed) = events.push(&chunk) else {
                             return;
                         };
-                        for event in whole.into_iter().filter(|event| !event.data.is_empty()) {
+                        for event in completed.into_iter().filter(|event| !event.data.is_empty()) {
                             failures = 0;
-                            hub.hear_bytes(&event.data, None);
+                            hub.receive_bytes(&event.data, None);
                         }
                     }
                 }
@@ -262,35 +260,35 @@ impl Streamable {
             }
             let wait = events
                 .retry()
-                .unwrap_or(BEFORE_RESUME * 2_u32.pow(failures as u32));
-            sleep(wait.clamp(Duration::from_millis(50), LONGEST_WAIT)).await;
+                .unwrap_or(RESUME_DELAY * 2_u32.pow(failures as u32));
+            sleep(wait.clamp(Duration::from_millis(50), MAX_RETRY_DELAY)).await;
             failures += 1;
         }
     }
 
     /// Sends messages without a waiting caller: replies to the server and cancellations.
     async fn write(self, hub: Arc<Hub>, mut queue: mpsc::Receiver<Bytes>) {
-        let places = Arc::new(Semaphore::new(AT_A_TIME));
+        let slots = Arc::new(Semaphore::new(MAX_CONCURRENT_SENDS));
         loop {
             let body = tokio::select! {
                 biased;
-                () = hub.over() => return,
+                () = hub.closed() => return,
                 body = queue.recv() => body,
             };
-            let (Some(body), Ok(place)) = (body, places.clone().acquire_owned().await) else {
+            let (Some(body), Ok(slot)) = (body, slots.clone().acquire_owned().await) else {
                 return;
             };
-            let (this, over) = (self.clone(), hub.clone());
+            let (this, connection) = (self.clone(), hub.clone());
             hub.tasks.spawn(async move {
                 tokio::select! {
-                    () = over.over() => {}
-                    sent = timeout(TAKING, this.post(body, None)) => match sent.unwrap_or(Err(UpstreamError::TimedOut(TAKING))) {
+                    () = connection.closed() => {}
+                    sent = timeout(SEND_TIMEOUT, this.post(body, None)) => match sent.unwrap_or(Err(UpstreamError::TimedOut(SEND_TIMEOUT))) {
                         Ok(answer) if answer.status.is_success() => {}
                         Ok(answer) => tracing::debug!(event = "upstream_message_rejected", status = %answer.status, "the server rejected a message"),
                         Err(error) => tracing::debug!(event = "upstream_message_not_sent", %error, "cannot send a message to the server"),
                     }
                 }
-                drop(place);
+                drop(slot);
             });
         }
     }
@@ -308,8 +306,8 @@ impl Streamable {
 
 /// The error of a refused request: the server's own if it is JSON-RPC.
 fn refused(status: u16, body: &[u8]) -> UpstreamError {
-    let said = message::read(body).ok().and_then(|mut all| all.pop());
-    match said {
+    let parsed = message::read(body).ok().and_then(|mut all| all.pop());
+    match parsed {
         Some(ServerMessage::Reply {
             outcome: Err(error),
             ..

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use manyhands_upstream::{
-    Era, Hooks, Server, ServerNotification, Speak, Transport, Upstream, UpstreamError,
+    Era, Hooks, McpClient, Server, ServerNotification, Transport, Upstream, UpstreamError,
 };
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::support::{
 const EVERYTHING: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 
 /// What must work whatever the transport.
-async fn speaks(server: &Upstream) {
+async fn sends_every_request(server: &Upstream) {
     let tools = server.list_tools(&hooks()).await.unwrap();
     assert!(names(&tools).contains(&"echo"), "{:?}", names(&tools));
     assert!(!names(&tools).contains(&"trigger-elicitation-request"));
@@ -67,9 +67,9 @@ async fn speaks(server: &Upstream) {
         "{:?}",
         names(&prompts)
     );
-    let asked = json!({ "city": "Paris", "state": "Texas" });
+    let input = json!({ "city": "Paris", "state": "Texas" });
     let prompt = server
-        .get_prompt("args-prompt", asked, &hooks())
+        .get_prompt("args-prompt", input, &hooks())
         .await
         .unwrap();
     assert!(
@@ -93,10 +93,10 @@ async fn speaks(server: &Upstream) {
     server.ping(&hooks()).await.unwrap();
 
     let steps = Arc::new(Mutex::new(Vec::new()));
-    let told = steps.clone();
+    let sink = steps.clone();
     let followed = Hooks {
         progress: Some(Arc::new(move |step| {
-            told.lock().unwrap().push(step["progress"].clone())
+            sink.lock().unwrap().push(step["progress"].clone())
         })),
         ..hooks()
     };
@@ -109,12 +109,12 @@ async fn speaks(server: &Upstream) {
 }
 
 /// What takes somebody who answers.
-async fn asks_back(server: &Upstream) {
-    let ask = Arc::new(Obliging::default());
-    let private = server.open_private(Some(ask.clone())).await.unwrap();
-    let mut news = private.changes();
+async fn answers_server_requests(server: &Upstream) {
+    let handler = Arc::new(Obliging::default());
+    let private = server.open_private(Some(handler.clone())).await.unwrap();
+    let mut notifications = private.changes();
     let with = Hooks {
-        ask: Some(ask.clone()),
+        handler: Some(handler.clone()),
         ..hooks()
     };
     // It registers what depends on the client only after it was greeted.
@@ -124,7 +124,7 @@ async fn asks_back(server: &Upstream) {
             if names(&tools).contains(&"trigger-elicitation-request") {
                 return;
             }
-            let _ = news.recv().await;
+            let _ = notifications.recv().await;
         }
     };
     tokio::time::timeout(LONG, listed).await.unwrap();
@@ -142,17 +142,17 @@ async fn asks_back(server: &Upstream) {
         .await
         .unwrap();
     assert!(roots.to_string().contains("file:///tmp"), "{roots}");
-    let asked = ask.methods();
+    let input = handler.methods();
     for method in ["elicitation/create", "sampling/createMessage", "roots/list"] {
-        assert!(asked.iter().any(|m| m == method), "{method}: {asked:?}");
+        assert!(input.iter().any(|m| m == method), "{method}: {input:?}");
     }
 }
 
 #[tokio::test]
 async fn the_example_server_over_stdio() {
     let server = upstream(node(&[EVERYTHING, "stdio"]));
-    speaks(&server).await;
-    asks_back(&server).await;
+    sends_every_request(&server).await;
+    answers_server_requests(&server).await;
     assert!(server.stderr().contains("Starting"), "{}", server.stderr());
     server.stop().await;
     let refused = server.ping(&hooks()).await.unwrap_err();
@@ -163,8 +163,8 @@ async fn the_example_server_over_stdio() {
 async fn the_example_server_over_streamable_http() {
     let listening = Listening::start(&[EVERYTHING, "streamableHttp"]).await;
     let server = upstream(http(listening.url("/mcp")));
-    speaks(&server).await;
-    asks_back(&server).await;
+    sends_every_request(&server).await;
+    answers_server_requests(&server).await;
     server.stop().await;
 }
 
@@ -176,8 +176,8 @@ async fn the_example_server_over_events() {
         headers: Vec::new(),
     };
     let server = upstream(Server::new("test", transport));
-    speaks(&server).await;
-    asks_back(&server).await;
+    sends_every_request(&server).await;
+    answers_server_requests(&server).await;
     server.stop().await;
     // Whoever says only HTTP finds out by itself.
     let found = upstream(http(listening.url("/sse")));
@@ -189,7 +189,7 @@ async fn the_example_server_over_events() {
 }
 
 #[tokio::test]
-async fn the_file_server_keeps_to_its_folder() {
+async fn the_file_server_stays_in_its_folder() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("a.txt"), "inside").unwrap();
     let script = "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
@@ -210,7 +210,7 @@ async fn the_file_server_keeps_to_its_folder() {
 }
 
 #[tokio::test]
-async fn the_memory_server_remembers() {
+async fn the_memory_server_stores_entities() {
     let dir = tempfile::tempdir().unwrap();
     let script = "node_modules/@modelcontextprotocol/server-memory/dist/index.js";
     let mut description = node(&[script]);
@@ -220,10 +220,10 @@ async fn the_memory_server_remembers() {
     }
     let server = upstream(description);
     let entity = json!({ "name": "Ada", "entityType": "person", "observations": ["counts"] });
-    let made = server
+    let created = server
         .call_tool("create_entities", json!({ "entities": [entity] }), &hooks())
         .await;
-    assert_ne!(made.unwrap()["isError"], true);
+    assert_ne!(created.unwrap()["isError"], true);
     let read = server.call_tool("read_graph", Value::Null, &hooks()).await;
     let read = match read {
         Ok(read) if read["isError"] != true => read,
@@ -237,7 +237,7 @@ async fn the_memory_server_remembers() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_named() {
+async fn a_missing_program_is_named_in_the_error() {
     let server = upstream(stdio(servers().join("nothing-here"), &[]));
     let error = server.ping(&hooks()).await.unwrap_err();
     assert!(

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use manyhands_upstream::{
-    Era, Hooks, ServerNotification, Speak, Status, Transport, Upstream, UpstreamError,
+    Era, Hooks, McpClient, ServerNotification, Status, Transport, Upstream, UpstreamError,
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::TryRecvError;
@@ -21,7 +21,7 @@ async fn call(server: &Upstream, name: &str) -> Result<Value, UpstreamError> {
 }
 
 #[tokio::test]
-async fn what_nobody_knew_of_arrives_as_it_was_sent() {
+async fn unknown_fields_are_preserved() {
     let server = hostile();
     let meta = json!({ "example.com/trace": "t", "progressToken": "mine", "io.modelcontextprotocol/protocolVersion": "x" });
     let with = Hooks {
@@ -46,7 +46,7 @@ async fn what_nobody_knew_of_arrives_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn silence_times_out_and_is_taken_back() {
+async fn a_silent_program_times_out_and_its_request_is_cancelled() {
     let server = hostile();
     let brief = Hooks {
         timeout: Some(Duration::from_millis(200)),
@@ -71,8 +71,9 @@ async fn silence_times_out_and_is_taken_back() {
     });
     assert!(matches!(error, Err(UpstreamError::Cancelled)));
     // Whoever goes away takes the request back too.
-    let gone = tokio::time::timeout(Duration::from_millis(100), call(&server, "silence")).await;
-    assert!(gone.is_err());
+    let cancelled =
+        tokio::time::timeout(Duration::from_millis(100), call(&server, "silence")).await;
+    assert!(cancelled.is_err());
     let cancelled: Vec<u64> =
         serde_json::from_str(text(&call(&server, "cancelled").await.unwrap())).unwrap();
     assert_eq!(cancelled.len(), 3, "{cancelled:?}");
@@ -80,7 +81,7 @@ async fn silence_times_out_and_is_taken_back() {
 }
 
 #[tokio::test]
-async fn garbage_between_messages_is_passed_over() {
+async fn garbage_between_messages_is_ignored() {
     let server = hostile();
     assert_eq!(text(&call(&server, "garbage").await.unwrap()), "still here");
     assert_eq!(text(&call(&server, "twice").await.unwrap()), "first");
@@ -129,7 +130,7 @@ async fn a_reply_of_a_hundred_megabytes_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_line_without_end_ends_the_server() {
+async fn an_endless_line_ends_the_connection() {
     let mut description = node(&["hostile.mjs"]);
     description.bounds.message = 1024 * 1024;
     let server = upstream(description);
@@ -139,11 +140,11 @@ async fn a_line_without_end_ends_the_server() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_fails_its_calls_and_lives_again() {
+async fn a_crashed_server_fails_its_calls_and_is_restarted() {
     let server = hostile();
     let mut status = server.watch();
     let pid: u32 = text(&call(&server, "pid").await.unwrap()).parse().unwrap();
-    let mut news = server.changes();
+    let mut notifications = server.changes();
     let (waiting, died) = tokio::join!(call(&server, "silence"), call(&server, "die"));
     for error in [waiting.unwrap_err(), died.unwrap_err()] {
         assert!(
@@ -156,8 +157,10 @@ async fn a_server_that_dies_fails_its_calls_and_lives_again() {
     // It is started again before anybody asks, and its tools may be others.
     let ready = status.wait_for(|s| *s == Status::Ready);
     tokio::time::timeout(LONG, ready).await.unwrap().unwrap();
-    let told = tokio::time::timeout(LONG, news.recv()).await.unwrap();
-    assert_eq!(told.unwrap(), ServerNotification::Tools);
+    let sink = tokio::time::timeout(LONG, notifications.recv())
+        .await
+        .unwrap();
+    assert_eq!(sink.unwrap(), ServerNotification::Tools);
     let second: u32 = text(&call(&server, "pid").await.unwrap()).parse().unwrap();
     assert_ne!(pid, second);
     server.stop().await;
@@ -166,13 +169,16 @@ async fn a_server_that_dies_fails_its_calls_and_lives_again() {
 }
 
 #[tokio::test]
-async fn changes_are_told_and_lists_are_read_to_their_end() {
+async fn changes_are_reported_and_all_pages_are_listed() {
     let server = hostile();
     let before = server.list_tools(&hooks()).await.unwrap();
     assert_eq!(names(&before), ["echo", "silence"], "over two pages");
-    let mut news = server.changes();
+    let mut notifications = server.changes();
     call(&server, "grow").await.unwrap();
-    assert_eq!(news.recv().await.unwrap(), ServerNotification::Tools);
+    assert_eq!(
+        notifications.recv().await.unwrap(),
+        ServerNotification::Tools
+    );
     let after = server.list_tools(&hooks()).await.unwrap();
     assert_eq!(names(&after), ["echo", "silence", "grown_2"]);
     let mut endless = node(&["hostile.mjs"]);
@@ -185,13 +191,13 @@ async fn changes_are_told_and_lists_are_read_to_their_end() {
 }
 
 #[tokio::test]
-async fn what_it_asks_is_answered_by_whoever_called_and_by_nobody_else() {
+async fn server_requests_reach_only_the_handler_of_their_call() {
     let mut description = node(&["hostile.mjs"]);
-    let ask = Arc::new(Obliging::default());
+    let handler = Arc::new(Obliging::default());
     description.capabilities = json!({ "elicitation": {} }).as_object().cloned().unwrap();
     let server = upstream(description);
     let with = Hooks {
-        ask: Some(ask.clone()),
+        handler: Some(handler.clone()),
         ..hooks()
     };
     let answer = server.call_tool("elicit", json!({}), &with).await.unwrap();
@@ -199,17 +205,17 @@ async fn what_it_asks_is_answered_by_whoever_called_and_by_nobody_else() {
     let sampled = server.call_tool("sample", json!({}), &with).await.unwrap();
     assert!(text(&sampled).contains("sampled"));
     assert_eq!(
-        ask.methods(),
+        handler.methods(),
         ["elicitation/create", "sampling/createMessage"]
     );
     let refused = call(&server, "elicit").await.unwrap();
     assert!(text(&refused).contains("-32601"), "{refused}");
     let unknown = server.call_tool("unknown", json!({}), &with).await.unwrap();
     assert!(text(&unknown).contains("-32601"), "{unknown}");
-    assert_eq!(ask.methods().len(), 2);
+    assert_eq!(handler.methods().len(), 2);
     let declared = server.peer().unwrap().capabilities["offered"].clone();
     assert_eq!(declared, json!({ "elicitation": {} }));
-    let private = server.open_private(Some(ask.clone())).await.unwrap();
+    let private = server.open_private(Some(handler.clone())).await.unwrap();
     let own = private
         .call_tool("elicit", json!({}), &hooks())
         .await
@@ -223,27 +229,27 @@ async fn what_it_asks_is_answered_by_whoever_called_and_by_nobody_else() {
 }
 
 #[tokio::test]
-async fn when_two_could_answer_neither_is_asked() {
+async fn an_ambiguous_server_request_reaches_no_handler() {
     let server = hostile();
     let (one, other) = (Arc::new(Obliging::default()), Arc::new(Obliging::default()));
-    let with = |ask: &Arc<Obliging>| Hooks {
-        ask: Some(ask.clone()),
+    let with = |handler: &Arc<Obliging>| Hooks {
+        handler: Some(handler.clone()),
         cancel: CancellationToken::new(),
         ..hooks()
     };
     let (first, second) = (with(&one), with(&other));
-    let (waiting, asked) = tokio::join!(server.call_tool("silence", json!({}), &first), async {
-        let asked = server.call_tool("elicit", json!({}), &second).await;
+    let (waiting, input) = tokio::join!(server.call_tool("silence", json!({}), &first), async {
+        let input = server.call_tool("elicit", json!({}), &second).await;
         first.cancel.cancel();
-        asked
+        input
     });
     assert!(matches!(waiting, Err(UpstreamError::Cancelled)));
-    assert!(text(&asked.unwrap()).contains("-32601"));
+    assert!(text(&input.unwrap()).contains("-32601"));
     assert!(one.methods().is_empty() && other.methods().is_empty());
 }
 
 #[tokio::test]
-async fn a_flood_of_notifications_and_questions_drowns_nobody() {
+async fn a_flood_of_notifications_and_requests_stays_bounded() {
     let server = hostile();
     let logged = Arc::new(Mutex::new(0_usize));
     let count = logged.clone();
@@ -264,13 +270,13 @@ async fn a_flood_of_notifications_and_questions_drowns_nobody() {
 }
 
 #[tokio::test]
-async fn progress_reaches_whoever_called() {
+async fn progress_reaches_its_caller() {
     let server = hostile();
     let steps = Arc::new(Mutex::new(Vec::new()));
-    let told = steps.clone();
+    let sink = steps.clone();
     let with = Hooks {
         progress: Some(Arc::new(move |step: Map<String, Value>| {
-            told.lock().unwrap().push(Value::Object(step));
+            sink.lock().unwrap().push(Value::Object(step));
         })),
         ..hooks()
     };
@@ -280,7 +286,7 @@ async fn progress_reaches_whoever_called() {
 }
 
 #[tokio::test]
-async fn servers_that_do_not_know_the_new_question_are_greeted_the_old_way() {
+async fn servers_without_discover_get_the_legacy_handshake() {
     for manner in ["plain", "mute", "brittle"] {
         let mut description = node(&["hostile.mjs", manner]);
         description.timeouts.probe = Duration::from_millis(500);
@@ -292,7 +298,7 @@ async fn servers_that_do_not_know_the_new_question_are_greeted_the_old_way() {
 }
 
 #[tokio::test]
-async fn a_peer_that_went_deaf_is_noticed_and_replaced() {
+async fn an_unresponsive_server_is_detected_and_replaced() {
     let mut description = node(&["hostile.mjs"]);
     description.timeouts.health = Duration::from_millis(300);
     let server = upstream(description);

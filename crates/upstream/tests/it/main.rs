@@ -3,7 +3,7 @@
 mod cycles;
 mod everything;
 mod hostile;
-mod life;
+mod lifecycle;
 mod modern;
 mod network;
 #[path = "../../../../tests/npm.rs"]

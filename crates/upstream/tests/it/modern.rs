@@ -3,21 +3,21 @@
 use std::sync::{Arc, Mutex};
 
 use manyhands_upstream::{
-    Dialect, Era, Hooks, Server, ServerNotification, Speak, Upstream, UpstreamError,
+    Dialect, Era, Hooks, McpClient, Server, ServerNotification, Upstream, UpstreamError,
 };
 use serde_json::{Map, Value, json};
 
 use crate::support::{LONG, Listening, Obliging, hooks, http, names, node, text, upstream};
 
 async fn next(
-    news: &mut tokio::sync::broadcast::Receiver<ServerNotification>,
+    notifications: &mut tokio::sync::broadcast::Receiver<ServerNotification>,
 ) -> ServerNotification {
-    let next = tokio::time::timeout(LONG, news.recv()).await;
+    let next = tokio::time::timeout(LONG, notifications.recv()).await;
     next.expect("news in time").unwrap()
 }
 
 /// What must work whatever the transport.
-async fn speaks(server: &Upstream) {
+async fn sends_every_request(server: &Upstream) {
     let tools = server.list_tools(&hooks()).await.unwrap();
     assert!(names(&tools).contains(&"echo"), "{:?}", names(&tools));
     let peer = server.peer().unwrap();
@@ -54,10 +54,10 @@ async fn speaks(server: &Upstream) {
     ));
 
     let steps = Arc::new(Mutex::new(Vec::new()));
-    let told = steps.clone();
+    let sink = steps.clone();
     let followed = Hooks {
         progress: Some(Arc::new(move |step: Map<String, Value>| {
-            told.lock().unwrap().push(step["progress"].clone());
+            sink.lock().unwrap().push(step["progress"].clone());
         })),
         ..hooks()
     };
@@ -70,10 +70,10 @@ async fn speaks(server: &Upstream) {
 }
 
 /// Rounds of questions.
-async fn asks_back(server: &Upstream) {
-    let ask = Arc::new(Obliging::default());
+async fn answers_server_requests(server: &Upstream) {
+    let handler = Arc::new(Obliging::default());
     let with = Hooks {
-        ask: Some(ask.clone()),
+        handler: Some(handler.clone()),
         ..hooks()
     };
     let done = server
@@ -82,14 +82,17 @@ async fn asks_back(server: &Upstream) {
         .unwrap();
     assert!(text(&done).starts_with("accept"), "{done}");
     assert!(text(&done).ends_with("state of mars"), "{done}");
-    assert_eq!(ask.methods(), ["elicitation/create"]);
-    assert_eq!(ask.asked.lock().unwrap()[0].1["message"], "Deploy to mars?");
+    assert_eq!(handler.methods(), ["elicitation/create"]);
+    assert_eq!(
+        handler.requests.lock().unwrap()[0].1["message"],
+        "Deploy to mars?"
+    );
     let endless = server
         .call_tool("endless", json!({}), &with)
         .await
         .unwrap_err();
     assert!(matches!(endless, UpstreamError::Garbage(_)), "{endless}");
-    assert_eq!(ask.methods().len(), 11);
+    assert_eq!(handler.methods().len(), 11);
 
     // Without somebody who answers, the question is handed on, and answered by another request.
     let able = Hooks {
@@ -98,13 +101,13 @@ async fn asks_back(server: &Upstream) {
             .cloned(),
         ..hooks()
     };
-    let asked = server
+    let input = server
         .call_tool("deploy", json!({ "to": "moon" }), &able)
         .await
         .unwrap();
-    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    assert_eq!(input["resultType"], "input_required", "{input}");
     let retry = json!({
-        "name": "deploy", "arguments": { "to": "moon" }, "requestState": asked["requestState"],
+        "name": "deploy", "arguments": { "to": "moon" }, "requestState": input["requestState"],
         "inputResponses": { "confirm": { "action": "decline" } },
     });
     let params = retry.as_object().cloned().unwrap();
@@ -115,27 +118,27 @@ async fn asks_back(server: &Upstream) {
         .call_tool("deploy", json!({ "to": "x" }), &hooks())
         .await;
     assert!(
-        !matches!(&unable, Ok(asked) if asked["resultType"] == "input_required"),
+        !matches!(&unable, Ok(input) if input["resultType"] == "input_required"),
         "{unable:?}"
     );
 }
 
 /// What is told without asking.
-async fn tells(server: &Upstream) {
+async fn reports_changes(server: &Upstream) {
     server.ping(&hooks()).await.unwrap();
-    let mut news = server.changes();
+    let mut notifications = server.changes();
     server.subscribe("note://one", &hooks()).await.unwrap();
     server
         .call_tool("touch", json!({}), &hooks())
         .await
         .unwrap();
-    let updated = next(&mut news).await;
+    let updated = next(&mut notifications).await;
     assert!(
         matches!(&updated, ServerNotification::Updated { uri, .. } if uri == "note://one"),
         "{updated:?}"
     );
     server.call_tool("grow", json!({}), &hooks()).await.unwrap();
-    assert_eq!(next(&mut news).await, ServerNotification::Tools);
+    assert_eq!(next(&mut notifications).await, ServerNotification::Tools);
     let tools = server.list_tools(&hooks()).await.unwrap();
     assert!(names(&tools).contains(&"grown_1"), "{:?}", names(&tools));
     server.unsubscribe("note://one", &hooks()).await.unwrap();
@@ -145,7 +148,7 @@ async fn tells(server: &Upstream) {
         .unwrap();
     server.call_tool("grow", json!({}), &hooks()).await.unwrap();
     assert_eq!(
-        next(&mut news).await,
+        next(&mut notifications).await,
         ServerNotification::Tools,
         "nothing of the note any more"
     );
@@ -154,24 +157,24 @@ async fn tells(server: &Upstream) {
 #[tokio::test]
 async fn a_modern_program() {
     let server = upstream(node(&["modern.mjs", "stdio"]));
-    speaks(&server).await;
-    asks_back(&server).await;
-    tells(&server).await;
+    sends_every_request(&server).await;
+    answers_server_requests(&server).await;
+    reports_changes(&server).await;
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_modern_place() {
+async fn a_modern_http_server() {
     let listening = Listening::start(&["modern.mjs", "http"]).await;
     let server = upstream(http(listening.url("/mcp")));
-    speaks(&server).await;
-    asks_back(&server).await;
-    tells(&server).await;
+    sends_every_request(&server).await;
+    answers_server_requests(&server).await;
+    reports_changes(&server).await;
     server.stop().await;
 }
 
 #[tokio::test]
-async fn whoever_knows_both_eras_is_spoken_to_in_either() {
+async fn a_server_of_both_eras_is_reached_in_either() {
     for (dialect, era) in [
         (Dialect::Auto, Era::Modern),
         (Dialect::Modern, Era::Modern),

@@ -14,7 +14,7 @@ use futures_util::stream::{self, StreamExt};
 use manyhands_core::Secret;
 use manyhands_guard::HeaderName;
 use manyhands_upstream::{
-    Credentials, Era, Hooks, Server, Speak, Status, Transport, UpstreamError,
+    Credentials, Era, Hooks, McpClient, Server, Status, Transport, UpstreamError,
 };
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -24,15 +24,15 @@ use crate::support::{hooks, http, text, until, upstream};
 
 /// What a place was asked.
 #[derive(Debug, Clone)]
-struct Asked {
+struct ReceivedRequest {
     method: Method,
     path: String,
     headers: HeaderMap,
     body: Value,
 }
 
-impl Asked {
-    fn says(&self) -> &str {
+impl ReceivedRequest {
+    fn method_name(&self) -> &str {
         self.body["method"].as_str().unwrap_or("")
     }
 
@@ -53,38 +53,41 @@ fn answer(status: u16, kind: &str, body: impl Into<Body>) -> Response {
     response.body(body.into()).unwrap()
 }
 
-type Heard = Arc<Mutex<Vec<Asked>>>;
+type Received = Arc<Mutex<Vec<ReceivedRequest>>>;
 
 /// A place that answers by a function and remembers what it was asked.
-struct Place {
+struct FakeServer {
     port: u16,
-    heard: Heard,
+    received: Received,
     _stop: DropGuard,
 }
 
-impl Place {
-    async fn new(by: impl Fn(Asked) -> Response + Clone + Send + Sync + 'static) -> Self {
+impl FakeServer {
+    async fn new(by: impl Fn(ReceivedRequest) -> Response + Clone + Send + Sync + 'static) -> Self {
         Self::at(0, by).await
     }
 
-    async fn at(port: u16, by: impl Fn(Asked) -> Response + Clone + Send + Sync + 'static) -> Self {
+    async fn at(
+        port: u16,
+        by: impl Fn(ReceivedRequest) -> Response + Clone + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let heard = Heard::default();
-        let remember = heard.clone();
+        let received = Received::default();
+        let remember = received.clone();
         let handler = async move |request: Request| {
             let (parts, body) = request.into_parts();
             let body = axum::body::to_bytes(body, 1 << 26)
                 .await
                 .unwrap_or_default();
-            let asked = Asked {
+            let request = ReceivedRequest {
                 method: parts.method,
                 path: parts.uri.path().to_owned(),
                 headers: parts.headers,
                 body: serde_json::from_slice(&body).unwrap_or_default(),
             };
-            remember.lock().unwrap().push(asked.clone());
-            by(asked)
+            remember.lock().unwrap().push(request.clone());
+            by(request)
         };
         let app = axum::Router::new().fallback(handler);
         let stop = CancellationToken::new();
@@ -97,7 +100,7 @@ impl Place {
         });
         Self {
             port,
-            heard,
+            received,
             _stop: stop.drop_guard(),
         }
     }
@@ -106,29 +109,32 @@ impl Place {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    fn heard(&self) -> Vec<Asked> {
-        self.heard.lock().unwrap().clone()
+    fn received(&self) -> Vec<ReceivedRequest> {
+        self.received.lock().unwrap().clone()
     }
 
-    fn said(&self) -> Vec<String> {
-        self.heard()
+    fn methods(&self) -> Vec<String> {
+        self.received()
             .iter()
-            .map(|asked| asked.says().to_owned())
+            .map(|request| request.method_name().to_owned())
             .collect()
     }
 }
 
 /// A decent place of the old era; `special` may answer first.
-fn legacy(asked: &Asked, special: impl FnOnce(&Asked) -> Option<Response>) -> Response {
-    if let Some(response) = special(asked) {
+fn legacy(
+    request: &ReceivedRequest,
+    special: impl FnOnce(&ReceivedRequest) -> Option<Response>,
+) -> Response {
+    if let Some(response) = special(request) {
         return response;
     }
-    if asked.method != Method::POST {
+    if request.method != Method::POST {
         return answer(405, "text/plain", "");
     }
-    match asked.says() {
+    match request.method_name() {
         "initialize" => {
-            let mut response = asked.reply(json!({
+            let mut response = request.reply(json!({
                 "protocolVersion": "2025-06-18", "capabilities": { "tools": {} },
                 "serverInfo": { "name": "place", "version": "0" },
             }));
@@ -137,30 +143,30 @@ fn legacy(asked: &Asked, special: impl FnOnce(&Asked) -> Option<Response>) -> Re
             response
         }
         "server/discover" => answer(400, "text/plain", "no session"),
-        "tools/call" => asked.reply(json!({ "content": [{ "type": "text", "text": "fine" }] })),
-        "tools/list" => asked.reply(json!({ "tools": [] })),
-        said if said.starts_with("notifications/") || said.is_empty() => {
+        "tools/call" => request.reply(json!({ "content": [{ "type": "text", "text": "fine" }] })),
+        "tools/list" => request.reply(json!({ "tools": [] })),
+        methods if methods.starts_with("notifications/") || methods.is_empty() => {
             answer(202, "text/plain", "")
         }
-        _ => asked.reply(json!({})),
+        _ => request.reply(json!({})),
     }
 }
 
 /// Events that come one after the other, and then the end or nothing more.
 fn events(all: Vec<String>, stays_open: bool) -> Response {
-    let came = stream::iter(all).map(|text| Ok::<_, Infallible>(Bytes::from(text)));
+    let parts = stream::iter(all).map(|text| Ok::<_, Infallible>(Bytes::from(text)));
     let body = if stays_open {
-        Body::from_stream(came.chain(stream::pending()))
+        Body::from_stream(parts.chain(stream::pending()))
     } else {
-        Body::from_stream(came)
+        Body::from_stream(parts)
     };
     answer(200, "text/event-stream", body)
 }
 
 #[tokio::test]
-async fn a_session_is_kept_named_and_ended() {
-    let place = Place::new(|asked| legacy(&asked, |_| None)).await;
-    let mut description = http(place.url("/mcp"));
+async fn a_session_id_is_sent_with_every_request_and_deleted_at_the_end() {
+    let endpoint = FakeServer::new(|request| legacy(&request, |_| None)).await;
+    let mut description = http(endpoint.url("/mcp"));
     if let Transport::Http { headers, .. } = &mut description.transport {
         headers.push((HeaderName::from_static("x-api-key"), Secret::new("canary")));
         headers.push((
@@ -173,61 +179,66 @@ async fn a_session_is_kept_named_and_ended() {
     assert_eq!(text(&called), "fine");
     assert_eq!(server.peer().unwrap().version, "2025-06-18");
     server.stop().await;
-    let heard = place.heard();
+    let received = endpoint.received();
     assert!(
-        heard
+        received
             .iter()
-            .all(|asked| asked.header("x-api-key") == "canary")
+            .all(|request| request.header("x-api-key") == "canary")
     );
-    let call = heard
+    let call = received
         .iter()
-        .find(|asked| asked.says() == "tools/call")
+        .find(|request| request.method_name() == "tools/call")
         .unwrap();
-    let listens = heard.iter().position(|asked| asked.method == Method::GET);
-    let calls = heard.iter().position(|asked| asked.says() == "tools/call");
+    let listens = received
+        .iter()
+        .position(|request| request.method == Method::GET);
+    let calls = received
+        .iter()
+        .position(|request| request.method_name() == "tools/call");
     assert!(
         listens < calls,
         "it listens before it calls, since it may be asked"
     );
     assert_eq!(call.header("mcp-session-id"), "session-1");
     assert_eq!(call.header("mcp-protocol-version"), "2025-06-18");
-    let last = heard
+    let last = received
         .iter()
-        .find(|asked| asked.method == Method::DELETE)
+        .find(|request| request.method == Method::DELETE)
         .unwrap();
     assert_eq!(last.header("mcp-session-id"), "session-1");
 }
 
 #[tokio::test]
-async fn a_session_that_ended_is_begun_anew_for_the_same_request() {
+async fn an_expired_session_is_reopened_for_the_same_request() {
     let left = Arc::new(AtomicUsize::new(1));
-    let place = Place::new(move |asked| {
+    let endpoint = FakeServer::new(move |request| {
         let once = || {
             left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
                 .is_ok()
         };
-        legacy(&asked, |asked| {
-            (asked.says() == "tools/call" && once()).then(|| answer(404, "text/plain", "gone"))
+        legacy(&request, |request| {
+            (request.method_name() == "tools/call" && once())
+                .then(|| answer(404, "text/plain", "gone"))
         })
     })
     .await;
-    let server = upstream(http(place.url("/mcp")));
+    let server = upstream(http(endpoint.url("/mcp")));
     let called = server.call_tool("x", json!({}), &hooks()).await.unwrap();
     assert_eq!(text(&called), "fine");
-    let greetings = place
-        .said()
+    let greetings = endpoint
+        .methods()
         .iter()
-        .filter(|said| *said == "initialize")
+        .filter(|methods| *methods == "initialize")
         .count();
     assert_eq!(greetings, 2);
     assert_eq!(server.status(), Status::Ready);
 }
 
 #[tokio::test]
-async fn what_was_on_its_way_when_a_session_ended_is_not_sent_twice() {
-    let place = Place::new(|asked| {
-        legacy(&asked, |asked| {
-            match asked.body["params"]["name"].as_str()? {
+async fn a_request_in_flight_when_a_session_expires_is_not_resent() {
+    let endpoint = FakeServer::new(|request| {
+        legacy(&request, |request| {
+            match request.body["params"]["name"].as_str()? {
                 "slow" => Some(events(vec![], true)),
                 "gone" => Some(answer(404, "text/plain", "gone")),
                 _ => None,
@@ -235,44 +246,44 @@ async fn what_was_on_its_way_when_a_session_ended_is_not_sent_twice() {
         })
     })
     .await;
-    let server = upstream(http(place.url("/mcp")));
+    let server = upstream(http(endpoint.url("/mcp")));
     server.ping(&hooks()).await.unwrap();
     let named = |name: &str| {
-        let named = |asked: &&Asked| asked.body["params"]["name"] == name;
-        place.heard().iter().filter(named).count()
+        let named = |request: &&ReceivedRequest| request.body["params"]["name"] == name;
+        endpoint.received().iter().filter(named).count()
     };
     let (with, without) = (hooks(), hooks());
-    let (slow, gone) = tokio::join!(server.call_tool("slow", json!({}), &with), async {
+    let (slow, caller) = tokio::join!(server.call_tool("slow", json!({}), &with), async {
         until("the slow one", || named("slow") == 1).await;
         server.call_tool("gone", json!({}), &without).await
     });
     assert!(matches!(slow, Err(UpstreamError::Lost(_))), "{slow:?}");
-    assert!(gone.is_err());
+    assert!(caller.is_err());
     assert_eq!((named("slow"), named("gone")), (1, 2));
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_place_is_not_followed() {
-    let other = Place::new(|asked| legacy(&asked, |_| None)).await;
+async fn a_redirect_to_another_origin_is_not_followed() {
+    let other = FakeServer::new(|request| legacy(&request, |_| None)).await;
     for (target, followed) in [(other.url("/mcp"), false), ("/real".to_owned(), true)] {
-        let place = Place::new(move |asked| {
-            if asked.path == "/real" {
-                return legacy(&asked, |_| None);
+        let endpoint = FakeServer::new(move |request| {
+            if request.path == "/real" {
+                return legacy(&request, |_| None);
             }
             let moved = Response::builder().status(307).header("location", &target);
             moved.body(Body::empty()).unwrap()
         })
         .await;
-        let server = upstream(http(place.url("/mcp")));
+        let server = upstream(http(endpoint.url("/mcp")));
         let called = server.call_tool("x", json!({}), &hooks()).await;
         assert_eq!(called.is_ok(), followed, "{called:?}");
     }
-    assert!(other.heard().is_empty());
+    assert!(other.received().is_empty());
 }
 
 #[tokio::test]
-async fn an_old_server_may_not_have_messages_sent_elsewhere() {
-    let other = Place::new(|_| answer(202, "text/plain", "")).await;
+async fn a_legacy_server_cannot_redirect_messages_to_another_origin() {
+    let other = FakeServer::new(|_| answer(202, "text/plain", "")).await;
     let elsewhere = other.url("/take");
     for endpoint in [
         elsewhere.as_str(),
@@ -281,25 +292,22 @@ async fn an_old_server_may_not_have_messages_sent_elsewhere() {
         "file:///x",
     ] {
         let event = format!("event: endpoint\ndata: {endpoint}\n\n");
-        let place = Place::new(move |_| events(vec![event.clone()], true)).await;
+        let endpoint = FakeServer::new(move |_| events(vec![event.clone()], true)).await;
         let transport = Transport::Sse {
-            url: place.url("/sse"),
+            url: endpoint.url("/sse"),
             headers: Vec::new(),
         };
         let error = upstream(Server::new("test", transport))
             .ping(&hooks())
             .await
             .unwrap_err();
-        assert!(
-            matches!(error, UpstreamError::Garbage(_)),
-            "{endpoint}: {error}"
-        );
-        assert_eq!(place.heard().len(), 1, "nothing was sent");
+        assert!(matches!(error, UpstreamError::Garbage(_)), "{error}");
+        assert_eq!(endpoint.received().len(), 1, "nothing was sent");
     }
-    assert!(other.heard().is_empty());
+    assert!(other.received().is_empty());
     // The control: a place of its own is sent to.
     let event = "event: endpoint\ndata: /take?s=1\n\n".to_owned();
-    let place = Place::new(move |asked| match asked.method {
+    let endpoint = FakeServer::new(move |request| match request.method {
         Method::GET => events(vec![event.clone()], true),
         _ => answer(202, "text/plain", ""),
     })
@@ -307,18 +315,18 @@ async fn an_old_server_may_not_have_messages_sent_elsewhere() {
     let mut description = Server::new(
         "test",
         Transport::Sse {
-            url: place.url("/sse"),
+            url: endpoint.url("/sse"),
             headers: Vec::new(),
         },
     );
     description.timeouts.start = Duration::from_secs(3);
-    let silent = upstream(description).ping(&hooks()).await.unwrap_err();
-    assert!(matches!(silent, UpstreamError::TimedOut(_)), "{silent}");
+    let silence = upstream(description).ping(&hooks()).await.unwrap_err();
+    assert!(matches!(silence, UpstreamError::TimedOut(_)), "{silence}");
     assert!(
-        place
-            .heard()
+        endpoint
+            .received()
             .iter()
-            .any(|asked| asked.path == "/take" && asked.says() == "initialize")
+            .any(|request| request.path == "/take" && request.method_name() == "initialize")
     );
 }
 
@@ -350,22 +358,22 @@ impl Credentials for Renewed {
 }
 
 #[tokio::test]
-async fn refused_credentials_are_renewed_or_reported() {
-    let place = Place::new(|asked| {
-        legacy(&asked, |asked| {
-            let known = asked.header("authorization") == "Bearer 1";
+async fn rejected_credentials_are_renewed_or_reported() {
+    let endpoint = FakeServer::new(|request| {
+        legacy(&request, |request| {
+            let known = request.header("authorization") == "Bearer 1";
             let refused = Response::builder().status(401);
             let refused = refused.header("www-authenticate", "Bearer scope=\"x\"");
             (!known).then(|| refused.body(Body::empty()).unwrap())
         })
     })
     .await;
-    let mut description = http(place.url("/mcp"));
+    let mut description = http(endpoint.url("/mcp"));
     description.credentials = Arc::new(Renewed(AtomicUsize::new(0)));
     let server = upstream(description.clone());
     server.call_tool("x", json!({}), &hooks()).await.unwrap();
     description.credentials = Arc::new(Renewed(AtomicUsize::new(7)));
-    for description in [description, http(place.url("/mcp"))] {
+    for description in [description, http(endpoint.url("/mcp"))] {
         let error = upstream(description).ping(&hooks()).await.unwrap_err();
         let UpstreamError::Unauthorized {
             status,
@@ -383,19 +391,19 @@ async fn refused_credentials_are_renewed_or_reported() {
 }
 
 #[tokio::test]
-async fn answers_without_measure_are_refused() {
-    let place = Place::new(|asked| {
-        legacy(&asked, |asked| {
-            match asked.body["params"]["name"].as_str()? {
+async fn oversized_responses_are_refused() {
+    let endpoint = FakeServer::new(|request| {
+        legacy(&request, |request| {
+            match request.body["params"]["name"].as_str()? {
                 "huge" => {
-                    let piece = Bytes::from(vec![b'x'; 1 << 20]);
-                    let pieces = stream::repeat(piece).take(100).map(Ok::<_, Infallible>);
-                    Some(answer(200, "application/json", Body::from_stream(pieces)))
+                    let chunk = Bytes::from(vec![b'x'; 1 << 20]);
+                    let chunks = stream::repeat(chunk).take(100).map(Ok::<_, Infallible>);
+                    Some(answer(200, "application/json", Body::from_stream(chunks)))
                 }
                 "event" => {
-                    let piece = Bytes::from(vec![b'x'; 1 << 20]);
-                    let pieces = stream::repeat(piece).map(Ok::<_, Infallible>);
-                    Some(answer(200, "text/event-stream", Body::from_stream(pieces)))
+                    let chunk = Bytes::from(vec![b'x'; 1 << 20]);
+                    let chunks = stream::repeat(chunk).map(Ok::<_, Infallible>);
+                    Some(answer(200, "text/event-stream", Body::from_stream(chunks)))
                 }
                 "empty" => Some(answer(200, "application/json", "")),
                 "html" => Some(answer(200, "text/html", "<p>Hello</p>")),
@@ -406,7 +414,7 @@ async fn answers_without_measure_are_refused() {
         })
     })
     .await;
-    let server = upstream(http(place.url("/mcp")));
+    let server = upstream(http(endpoint.url("/mcp")));
     let call = async |name: &str| server.call_tool(name, json!({}), &hooks()).await;
     for name in ["huge", "event"] {
         let error = call(name).await.unwrap_err();
@@ -431,14 +439,14 @@ async fn answers_without_measure_are_refused() {
 }
 
 #[tokio::test]
-async fn silence_on_the_network_times_out_and_is_taken_back() {
-    let place = Place::new(|asked| {
-        legacy(&asked, |asked| {
-            (asked.says() == "tools/call").then(|| events(vec![], true))
+async fn a_silent_http_server_times_out_and_its_request_is_cancelled() {
+    let endpoint = FakeServer::new(|request| {
+        legacy(&request, |request| {
+            (request.method_name() == "tools/call").then(|| events(vec![], true))
         })
     })
     .await;
-    let server = upstream(http(place.url("/mcp")));
+    let server = upstream(http(endpoint.url("/mcp")));
     let brief = Hooks {
         timeout: Some(Duration::from_millis(200)),
         ..hooks()
@@ -446,24 +454,24 @@ async fn silence_on_the_network_times_out_and_is_taken_back() {
     let error = server.call_tool("x", json!({}), &brief).await.unwrap_err();
     assert!(matches!(error, UpstreamError::TimedOut(_)), "{error}");
     until("the taking back", || {
-        place
-            .said()
+        endpoint
+            .methods()
             .iter()
-            .any(|said| said == "notifications/cancelled")
+            .any(|methods| methods == "notifications/cancelled")
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_is_taken_up_where_it_was() {
-    let place = Place::new(|asked| {
-        legacy(&asked, |asked| {
-            if asked.method == Method::GET && asked.header("last-event-id") == "ev-1" {
+async fn a_broken_stream_is_resumed_at_its_last_event() {
+    let endpoint = FakeServer::new(|request| {
+        legacy(&request, |request| {
+            if request.method == Method::GET && request.header("last-event-id") == "ev-1" {
                 let reply = json!({ "id": 3, "result": { "content": [{ "type": "text", "text": "late" }] } });
                 return Some(events(vec![format!("id: ev-2\ndata: {reply}\n\n")], false));
             }
             let first = "id: ev-1\nretry: 10\ndata:\n\n".to_owned();
-            match asked.body["params"]["name"].as_str()? {
+            match request.body["params"]["name"].as_str()? {
                 "resumes" => Some(events(vec![first], false)),
                 "ends" => Some(events(vec![], false)),
                 _ => None,
@@ -471,7 +479,7 @@ async fn a_stream_that_breaks_off_is_taken_up_where_it_was() {
         })
     })
     .await;
-    let server = upstream(http(place.url("/mcp")));
+    let server = upstream(http(endpoint.url("/mcp")));
     let late = server
         .call_tool("resumes", json!({}), &hooks())
         .await
@@ -488,14 +496,14 @@ async fn a_stream_that_breaks_off_is_taken_up_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_place_that_goes_away_is_failing_until_it_is_back() {
-    let place = Place::new(|asked| legacy(&asked, |_| None)).await;
-    let mut description = http(place.url("/mcp"));
+async fn an_unreachable_server_is_failing_until_it_returns() {
+    let endpoint = FakeServer::new(|request| legacy(&request, |_| None)).await;
+    let mut description = http(endpoint.url("/mcp"));
     description.timeouts.backoff = Duration::from_millis(50);
     let server = upstream(description);
     server.call_tool("x", json!({}), &hooks()).await.unwrap();
-    let port = place.port;
-    drop(place);
+    let port = endpoint.port;
+    drop(endpoint);
     until("a refusal", || {
         std::net::TcpStream::connect(("127.0.0.1", port)).is_err()
     })
@@ -507,7 +515,7 @@ async fn a_place_that_goes_away_is_failing_until_it_is_back() {
         }
     };
     assert!(error.retryable(), "{error}");
-    let place = Place::at(port, |asked| legacy(&asked, |_| None)).await;
+    let endpoint = FakeServer::at(port, |request| legacy(&request, |_| None)).await;
     let back = async {
         while server.call_tool("x", json!({}), &hooks()).await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -516,19 +524,19 @@ async fn a_place_that_goes_away_is_failing_until_it_is_back() {
     tokio::time::timeout(crate::support::LONG, back)
         .await
         .unwrap();
-    assert!(place.said().contains(&"tools/call".to_owned()));
+    assert!(endpoint.methods().contains(&"tools/call".to_owned()));
 }
 
 #[tokio::test]
-async fn the_modern_era_names_its_requests_and_closes_what_it_takes_back() {
+async fn modern_requests_have_headers_and_are_cancelled_by_closing_their_stream() {
     let open = Arc::new(AtomicUsize::new(0));
     let count = open.clone();
-    let place = Place::new(move |asked| match asked.says() {
-        "server/discover" => asked.reply(json!({
+    let endpoint = FakeServer::new(move |request| match request.method_name() {
+        "server/discover" => request.reply(json!({
             "resultType": "complete", "supportedVersions": ["2026-07-28"],
             "capabilities": { "tools": {} }, "serverInfo": { "name": "m", "version": "0" },
         })),
-        "tools/call" if asked.body["params"]["name"] == "silence" => {
+        "tools/call" if request.body["params"]["name"] == "silence" => {
             count.fetch_add(1, Ordering::SeqCst);
             let guard = Closing(count.clone());
             let never = stream::unfold(guard, async |guard| {
@@ -542,16 +550,16 @@ async fn the_modern_era_names_its_requests_and_closes_what_it_takes_back() {
                 Body::from_stream(first.chain(never)),
             )
         }
-        _ => asked.reply(json!({ "resultType": "complete", "content": [] })),
+        _ => request.reply(json!({ "resultType": "complete", "content": [] })),
     })
     .await;
-    let server = upstream(http(place.url("/mcp")));
+    let server = upstream(http(endpoint.url("/mcp")));
     server.call_tool("näme", json!({}), &hooks()).await.unwrap();
     assert_eq!(server.peer().unwrap().era, Era::Modern);
-    let heard = place.heard();
-    let call = heard
+    let received = endpoint.received();
+    let call = received
         .iter()
-        .find(|asked| asked.says() == "tools/call")
+        .find(|request| request.method_name() == "tools/call")
         .unwrap();
     assert_eq!(call.header("mcp-method"), "tools/call");
     assert_eq!(call.header("mcp-name"), "=?base64?bsOkbWU=?=");
@@ -575,14 +583,14 @@ async fn the_modern_era_names_its_requests_and_closes_what_it_takes_back() {
         .await
         .unwrap_err();
     assert!(matches!(error, UpstreamError::TimedOut(_)), "{error}");
-    let silent = |asked: &Asked| asked.body["params"]["name"] == "silence";
-    assert!(place.heard().iter().any(silent));
+    let silence = |request: &ReceivedRequest| request.body["params"]["name"] == "silence";
+    assert!(endpoint.received().iter().any(silence));
     until("the close", || open.load(Ordering::SeqCst) == 0).await;
     assert!(
-        !place
-            .said()
+        !endpoint
+            .methods()
             .iter()
-            .any(|said| said.starts_with("notifications/"))
+            .any(|methods| methods.starts_with("notifications/"))
     );
 }
 
@@ -596,10 +604,11 @@ impl Drop for Closing {
 }
 
 #[tokio::test]
-async fn a_place_that_speaks_no_mcp_is_named_as_such() {
-    let place =
-        Place::new(|_| answer(StatusCode::NOT_FOUND.as_u16(), "text/html", "nothing here")).await;
-    let error = upstream(http(place.url("/mcp")))
+async fn an_endpoint_without_mcp_is_reported_as_such() {
+    let endpoint =
+        FakeServer::new(|_| answer(StatusCode::NOT_FOUND.as_u16(), "text/html", "nothing here"))
+            .await;
+    let error = upstream(http(endpoint.url("/mcp")))
         .ping(&hooks())
         .await
         .unwrap_err();

@@ -63,7 +63,7 @@ pub(crate) fn http(url: impl Into<String>) -> Server {
     Server::new("test", transport)
 }
 
-pub(crate) fn ground() -> UpstreamDeps {
+pub(crate) fn deps() -> UpstreamDeps {
     UpstreamDeps {
         supervisor: Supervisor::new(64),
         clock: Arc::new(SystemClock::default()),
@@ -72,7 +72,7 @@ pub(crate) fn ground() -> UpstreamDeps {
 }
 
 pub(crate) fn upstream(server: Server) -> Upstream {
-    Upstream::new(server, ground())
+    Upstream::new(server, deps())
 }
 
 pub(crate) fn hooks() -> Hooks {
@@ -148,13 +148,13 @@ impl Listening {
 /// Somebody who says yes, and remembers what was asked.
 #[derive(Default)]
 pub(crate) struct Obliging {
-    pub(crate) asked: Mutex<Vec<(String, Value)>>,
+    pub(crate) requests: Mutex<Vec<(String, Value)>>,
 }
 
 impl Obliging {
     pub(crate) fn methods(&self) -> Vec<String> {
-        let asked = self.asked.lock().unwrap();
-        asked.iter().map(|(method, _)| method.clone()).collect()
+        let requests = self.requests.lock().unwrap();
+        requests.iter().map(|(method, _)| method.clone()).collect()
     }
 }
 
@@ -165,8 +165,11 @@ impl ServerRequestHandler for Obliging {
         all.as_object().cloned().unwrap()
     }
 
-    async fn ask(&self, method: &str, params: Value) -> Result<Value, RpcError> {
-        self.asked.lock().unwrap().push((method.to_owned(), params));
+    async fn handle(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        self.requests
+            .lock()
+            .unwrap()
+            .push((method.to_owned(), params));
         Ok(match method {
             "elicitation/create" => {
                 json!({ "action": "accept", "content": { "yes": true, "name": "Ada" } })

@@ -10,7 +10,7 @@ use manyhands_config::models::ProviderKind;
 use manyhands_core::{AgentId, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
-use manyhands_llm::{Checked, ModelError, ModelId, Models, Offered, ProviderModels, Usage};
+use manyhands_llm::{Checked, ModelError, ModelId, Models, OfferedModel, ProviderModels, Usage};
 use manyhands_store::UsageRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ pub(super) fn shown(models: &Models, provider: &ProviderModels) -> ProviderView 
         let offered = provider.offered.as_ref().ok()?;
         offered.iter().find(|one| one.model == model.model)
     };
-    let of = |offered: &Offered| {
+    let of = |offered: &OfferedModel| {
         let model = ModelId {
             provider: provider.provider.clone(),
             model: offered.model.clone(),
@@ -137,7 +137,7 @@ pub(super) fn shown(models: &Models, provider: &ProviderModels) -> ProviderView 
     }
 }
 
-fn one(models: &Models, model: &ModelId, offered: Option<&Offered>) -> ModelView {
+fn one(models: &Models, model: &ModelId, offered: Option<&OfferedModel>) -> ModelView {
     ModelView {
         model: model.model.clone(),
         id: model.clone(),

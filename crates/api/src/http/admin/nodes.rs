@@ -89,7 +89,7 @@ pub async fn invite(
         return Err(Refusal(ToolError::parameter("expiresInSeconds", message)));
     }
     let lifetime = Duration::from_secs(seconds);
-    let (code, expires) = gateway.nodes.make_code(&id, lifetime).await?;
+    let (code, expires) = gateway.nodes.create_code(&id, lifetime).await?;
     gateway
         .note(&owner.caller, "node.code", id.as_str())
         .await?;

@@ -76,7 +76,7 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Maker
         .into_iter()
         .map(|maker| {
             let provider = settings.models.providers.get(&maker.id);
-            let (standing, difference) = match maker.standing(provider) {
+            let (standing, difference) = match maker.status(provider) {
                 PresetStatus::Absent => (MakerStanding::Absent, None),
                 PresetStatus::Set => (MakerStanding::Set, None),
                 PresetStatus::Keyless => (MakerStanding::Keyless, None),

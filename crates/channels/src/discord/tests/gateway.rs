@@ -12,7 +12,7 @@ impl Rig {
     }
 
     async fn texts(&self, count: usize) -> Vec<String> {
-        let heard = self.ear.heard(count).await;
+        let heard = self.sink.heard(count).await;
         heard.iter().map(|one| said(one).text.clone()).collect()
     }
 }
@@ -34,13 +34,13 @@ async fn a_broken_connection_goes_on_where_it_was_and_loses_nothing() {
     let texts = rig.texts(5).await;
     assert_eq!(texts, ["one", "1000", "1001", "4000", "4008"]);
     assert_eq!(rig.far.counts(), (1, 4));
-    let standings = rig.ear.inner().standings.clone();
+    let standings = rig.sink.inner().standings.clone();
     assert!(
         standings
             .iter()
             .any(|one| matches!(one, ConnectionStatus::Broken { why } if why.contains("4000")))
     );
-    rig.ear
+    rig.sink
         .until(|kept| (kept.standings.last() == Some(&ConnectionStatus::Connected)).then_some(()))
         .await;
     listening.stop().await.unwrap();
@@ -77,11 +77,11 @@ async fn a_session_that_discord_forgot_is_begun_anew() {
 #[tokio::test]
 async fn what_was_not_kept_is_told_again_and_in_order() {
     let (rig, listening) = Rig::connected().await;
-    rig.ear.inner().failing = 1;
+    rig.sink.inner().failing = 1;
     rig.tell("one");
     rig.tell("two");
     assert_eq!(rig.texts(2).await, ["one", "two"]);
-    assert_eq!(rig.ear.inner().failed, 1);
+    assert_eq!(rig.sink.inner().failed, 1);
     assert_eq!(rig.far.counts(), (1, 1));
     listening.stop().await.unwrap();
 }
@@ -113,7 +113,7 @@ async fn the_heart_beats_and_silence_breaks_the_connection() {
     rig.far.say(1, json!(null));
     rig.far.heartbeats(4).await;
     rig.far.be_deaf(true);
-    rig.ear
+    rig.sink
         .until(|kept| {
             let silent = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("stopped acknowledging"));
             kept.standings.iter().any(silent).then_some(())
@@ -174,7 +174,7 @@ async fn no_session_is_begun_when_none_is_left() {
     let rig = Rig::new().await;
     rig.far.starts_left(0);
     let listening = rig.listen();
-    rig.ear
+    rig.sink
         .until(|kept| {
             let none = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("limit of new Discord sessions"));
             kept.standings.iter().any(none).then_some(())

@@ -1,5 +1,5 @@
 mod gateway;
-mod hearing;
+mod receiving;
 mod sending;
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Discord, DiscordAccount};
 use crate::channel::{Channel, ChannelError, ConnectionStatus, EventSink};
-use crate::words::{Inbound, InboundEvent, InboundMessage};
+use crate::message::{Inbound, InboundEvent, InboundMessage};
 
 /// Keeps what is heard, unless it is told not to.
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl Keeper {
 
 #[async_trait]
 impl EventSink for Keeper {
-    async fn hear(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
+    async fn receive(&self, events: Vec<Inbound>) -> Result<(), ChannelError> {
         let mut inner = self.inner();
         let fails = inner.failing > 0;
         if fails {
@@ -75,23 +75,23 @@ impl EventSink for Keeper {
         drop(inner);
         self.change();
         match fails {
-            true => Err(ChannelError::NotKept("the disk is full".to_owned())),
+            true => Err(ChannelError::NotStored("the disk is full".to_owned())),
             false => Ok(()),
         }
     }
 
-    async fn noted(&self, name: &str) -> Result<Option<String>, ChannelError> {
+    async fn load_value(&self, name: &str) -> Result<Option<String>, ChannelError> {
         Ok(self.inner().notes.get(name).cloned())
     }
 
-    async fn note(&self, name: &str, value: &str) -> Result<(), ChannelError> {
+    async fn store_value(&self, name: &str, value: &str) -> Result<(), ChannelError> {
         self.inner().notes.insert(name.to_owned(), value.to_owned());
         self.change();
         Ok(())
     }
 
-    fn stands(&self, standing: ConnectionStatus) {
-        self.inner().standings.push(standing);
+    fn set_status(&self, status: ConnectionStatus) {
+        self.inner().standings.push(status);
         self.change();
     }
 }
@@ -100,7 +100,7 @@ impl EventSink for Keeper {
 struct Rig {
     far: far::Discord,
     near: Arc<Discord>,
-    ear: Arc<Keeper>,
+    sink: Arc<Keeper>,
 }
 
 /// Our end while it listens.
@@ -120,14 +120,14 @@ impl Rig {
     async fn new() -> Self {
         let far = far::Discord::start().await;
         let near = near(&far, far::TOKEN);
-        let ear = Arc::default();
-        Self { far, near, ear }
+        let sink = Arc::default();
+        Self { far, near, sink }
     }
 
     fn listen(&self) -> Listening {
         let stop = CancellationToken::new();
-        let (near, ear, token) = (Arc::clone(&self.near), Arc::clone(&self.ear), stop.clone());
-        let task = tokio::spawn(async move { near.listen(&*ear, &token).await });
+        let (near, sink, token) = (Arc::clone(&self.near), Arc::clone(&self.sink), stop.clone());
+        let task = tokio::spawn(async move { near.listen(&*sink, &token).await });
         Listening { stop, task }
     }
 

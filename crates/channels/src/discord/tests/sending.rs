@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::{Rig, near, place};
 use crate::channel::{Channel, SendError, SendReceipt, WebhookRequest};
-use crate::short::units;
-use crate::words::{Button, FileKind, OutgoingContent, OutgoingMessage};
+use crate::message::{Button, FileKind, OutgoingContent, OutgoingMessage};
+use crate::shorten::units;
 
 const MESSAGES: &str = "/channels/{channel_id}/messages";
 
@@ -163,7 +163,7 @@ async fn buttons_stand_below_and_go_when_the_text_is_changed() {
             .map(|at| button("More", &at.to_string(), false))
             .collect(),
     ];
-    if let OutgoingContent::Text { buttons, .. } = &mut message.say {
+    if let OutgoingContent::Text { buttons, .. } = &mut message.content {
         *buttons = rows;
     }
     let sent = rig.send("k", &message).await.unwrap();
@@ -181,7 +181,7 @@ async fn buttons_stand_below_and_go_when_the_text_is_changed() {
     );
     assert_eq!(components[0]["components"][1]["style"], 4);
     let change = OutgoingMessage {
-        say: OutgoingContent::Text {
+        content: OutgoingContent::Text {
             text: "I **may**".to_owned(),
             buttons: Vec::new(),
             edits: sent.message.clone(),
@@ -196,7 +196,7 @@ async fn buttons_stand_below_and_go_when_the_text_is_changed() {
     );
     assert_eq!(rig.far.posted().len(), 1);
     let gone = OutgoingMessage {
-        say: OutgoingContent::Text {
+        content: OutgoingContent::Text {
             text: "x".to_owned(),
             buttons: Vec::new(),
             edits: Some("5".to_owned()),
@@ -222,7 +222,7 @@ async fn a_file_is_sent_with_its_caption() {
         link: None,
     };
     let message = OutgoingMessage {
-        say: say("cat.png"),
+        content: say("cat.png"),
         ..OutgoingMessage::text(place(CHANNEL), "")
     };
     rig.near
@@ -242,7 +242,7 @@ async fn a_file_is_sent_with_its_caption() {
         (&json!("cat.png"), &json!(3), &json!("image/png"))
     );
     let large = OutgoingMessage {
-        say: say("large.png"),
+        content: say("large.png"),
         ..message.clone()
     };
     let large = rig
@@ -262,7 +262,7 @@ async fn a_file_is_sent_with_its_caption() {
 async fn reactions_and_typing_arrive() {
     let rig = Rig::new().await;
     let react = |emoji: &str| OutgoingMessage {
-        say: OutgoingContent::React {
+        content: OutgoingContent::React {
             message: "70".to_owned(),
             emoji: emoji.to_owned(),
             big: false,

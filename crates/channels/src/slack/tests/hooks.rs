@@ -243,12 +243,12 @@ async fn buttons_and_commands_come_as_forms() {
 async fn names_that_hooks_lack_are_looked_up_beside_them() {
     let (workspace, slack) = start(events_mode()).await;
     let slack = Arc::new(slack);
-    let (ear, stop) = (Notebook::new(), CancellationToken::new());
+    let (sink, stop) = (Notebook::new(), CancellationToken::new());
     let listening = tokio::spawn({
-        let (slack, ear, stop) = (Arc::clone(&slack), ear.clone(), stop.clone());
-        async move { slack.listen(&ear, &stop).await }
+        let (slack, sink, stop) = (Arc::clone(&slack), sink.clone(), stop.clone());
+        async move { slack.listen(&sink, &stop).await }
     });
-    ear.until(|pages| {
+    sink.until(|pages| {
         pages
             .stood
             .contains(&ConnectionStatus::Connected)

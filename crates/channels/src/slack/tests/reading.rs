@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::words::{Media, MediaKind};
+use crate::message::{Media, MediaKind};
 
 #[tokio::test]
 async fn a_message_is_read_with_everything_around_it() {

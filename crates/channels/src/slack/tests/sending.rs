@@ -7,11 +7,11 @@ use manyhands_platforms::slack::Failure;
 use serde_json::json;
 
 use super::*;
-use crate::words::{Button, FileKind, MediaKind, OutgoingContent};
+use crate::message::{Button, FileKind, MediaKind, OutgoingContent};
 
 fn edit(place: ChatRef, ts: &str, text: &str) -> OutgoingMessage {
     let mut message = OutgoingMessage::text(place, text);
-    if let OutgoingContent::Text { edits, .. } = &mut message.say {
+    if let OutgoingContent::Text { edits, .. } = &mut message.content {
         *edits = Some(ts.to_owned());
     }
     message
@@ -19,7 +19,7 @@ fn edit(place: ChatRef, ts: &str, text: &str) -> OutgoingMessage {
 
 fn with_buttons(place: ChatRef, text: &str, buttons: Vec<Vec<Button>>) -> OutgoingMessage {
     let mut message = OutgoingMessage::text(place, text);
-    if let OutgoingContent::Text { buttons: own, .. } = &mut message.say {
+    if let OutgoingContent::Text { buttons: own, .. } = &mut message.content {
         *own = buttons;
     }
     message
@@ -35,7 +35,7 @@ fn button(label: &str, data: &str, refuses: bool) -> Button {
 
 fn react(place: ChatRef, ts: &str, emoji: &str) -> OutgoingMessage {
     OutgoingMessage {
-        say: OutgoingContent::React {
+        content: OutgoingContent::React {
             message: ts.to_owned(),
             emoji: emoji.to_owned(),
             big: false,
@@ -46,7 +46,7 @@ fn react(place: ChatRef, ts: &str, emoji: &str) -> OutgoingMessage {
 
 fn file(place: ChatRef, caption: Option<&str>) -> OutgoingMessage {
     OutgoingMessage {
-        say: OutgoingContent::File {
+        content: OutgoingContent::File {
             form: FileKind::Document,
             name: "../notes.txt".to_owned(),
             mime: "text/plain".to_owned(),
@@ -200,7 +200,9 @@ async fn failures_say_what_became_of_a_message() {
     let post = "chat.postMessage";
     workspace.fail(post, Failure::RateLimited(17));
     let after = Some(Duration::from_secs(17));
-    assert!(matches!(send().await, Err(SendError::Later { after: told, .. }) if told == after));
+    assert!(
+        matches!(send().await, Err(SendError::Later { after: fetched, .. }) if fetched == after)
+    );
     workspace.fail(post, Failure::Status(503));
     assert!(matches!(send().await, Err(SendError::Later { .. })));
     for failure in [
@@ -393,12 +395,12 @@ async fn files_are_fetched_from_slack_alone() {
     assert_eq!(slack.fetch(&media("F1"), 10).await.unwrap(), "0123456789");
     let refused = slack.fetch(&media(address), 9).await;
     assert!(matches!(refused, Err(SendError::Never(why)) if why.contains("larger than 9")));
-    let told = Media {
+    let fetched = Media {
         size: Some(11),
         ..media(address)
     };
     assert!(matches!(
-        slack.fetch(&told, 10).await,
+        slack.fetch(&fetched, 10).await,
         Err(SendError::Never(_))
     ));
     let other = Workspace::start().await;
@@ -440,9 +442,9 @@ async fn whoever_pressed_a_button_hears_a_word_alone() {
     let (workspace, slack) = start(events_mode()).await;
     let payload = workspace.press("C0GENERAL", "U0ADA", "1699999999.000001", "yes");
     let inbound = slack.read_press(&payload).unwrap().unwrap();
-    slack.pressed(&inbound, "").await.unwrap();
+    slack.acknowledge_button(&inbound, "").await.unwrap();
     assert!(workspace.posted().is_empty());
-    slack.pressed(&inbound, "allowed").await.unwrap();
+    slack.acknowledge_button(&inbound, "allowed").await.unwrap();
     let posted = workspace.posted();
     assert_eq!(
         (posted[0].text.as_str(), posted[0].only.as_deref()),
@@ -467,12 +469,12 @@ async fn who_writes_too_fast_is_told_when_to_go_on() {
     };
     assert!(send("C0GENERAL").await.is_ok());
     assert!(send("C0OTHER").await.is_ok(), "each channel has its own");
-    let mut told = None;
+    let mut fetched = None;
     for _ in 0..50 {
         if let Err(SendError::Later { after, .. }) = send("C0GENERAL").await {
-            told = after;
+            fetched = after;
             break;
         }
     }
-    assert_eq!(told, Some(Duration::from_secs(1)));
+    assert_eq!(fetched, Some(Duration::from_secs(1)));
 }

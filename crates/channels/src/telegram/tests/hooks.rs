@@ -10,7 +10,7 @@ async fn ready(fake: &Fake) -> Listening {
     let listening = Listening::start(hooked(fake, URL), Arc::default());
     listening
         .keeper
-        .stands(|one| *one == ConnectionStatus::Connected)
+        .set_status(|one| *one == ConnectionStatus::Connected)
         .await;
     listening
 }
@@ -145,7 +145,7 @@ async fn a_webhook_that_somebody_took_or_that_fails_is_told_about() {
     let listening = ready(&fake).await;
     fake.take_over("https://other.example/");
     let taken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("another webhook"));
-    listening.keeper.stands(taken).await;
+    listening.keeper.set_status(taken).await;
     let sets = |all: &[manyhands_platforms::Recorded]| {
         all.iter().filter(|one| one.path == "/setWebhook").count() > 1
     };
@@ -153,7 +153,7 @@ async fn a_webhook_that_somebody_took_or_that_fails_is_told_about() {
     assert_eq!(fake.webhook().unwrap()["url"], URL);
     fake.fail_webhook("SSL error");
     let fails = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("SSL error"));
-    listening.keeper.stands(fails).await;
+    listening.keeper.set_status(fails).await;
     listening.end().await.unwrap();
 }
 
@@ -163,7 +163,7 @@ async fn a_webhook_that_telegram_does_not_take_is_told_about() {
     let channel = hooked(&fake, "http://me.example/plain");
     let listening = Listening::start(channel, Arc::default());
     let broken = |one: &ConnectionStatus| matches!(one, ConnectionStatus::Broken { why } if why.contains("HTTPS"));
-    listening.keeper.stands(broken).await;
+    listening.keeper.set_status(broken).await;
     listening.end().await.unwrap();
     let mut channel = hooked(&fake, URL);
     channel.account.mode = UpdateDelivery::Webhook {

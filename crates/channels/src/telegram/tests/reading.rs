@@ -1,7 +1,7 @@
 use super::super::entities::BotRef;
 use super::super::read::UpdateReader;
 use super::*;
-use crate::words::{Location, Media, MediaKind, Quoted};
+use crate::message::{Location, Media, MediaKind, Quoted};
 
 fn read(update: Value) -> Vec<Inbound> {
     let reader = UpdateReader {

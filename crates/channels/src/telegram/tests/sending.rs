@@ -3,8 +3,8 @@ use manyhands_platforms::{Fault, Recorded};
 
 use super::*;
 use crate::channel::{SendError, SendReceipt};
+use crate::message::{Button, FileKind, Media, MediaKind, OutgoingContent, OutgoingMessage};
 use crate::telegram::REACTIONS;
-use crate::words::{Button, FileKind, Media, MediaKind, OutgoingContent, OutgoingMessage};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand so on";
 
@@ -21,7 +21,7 @@ fn text(words: &str) -> OutgoingMessage {
 
 fn edit(words: &str, of: &str) -> OutgoingMessage {
     let mut message = text(words);
-    if let OutgoingContent::Text { edits, .. } = &mut message.say {
+    if let OutgoingContent::Text { edits, .. } = &mut message.content {
         *edits = Some(of.to_owned());
     }
     message
@@ -29,7 +29,7 @@ fn edit(words: &str, of: &str) -> OutgoingMessage {
 
 fn file(form: FileKind, name: &str, caption: Option<&str>) -> OutgoingMessage {
     let mut message = text("");
-    message.say = OutgoingContent::File {
+    message.content = OutgoingContent::File {
         form,
         name: name.to_owned(),
         mime: "application/octet-stream".to_owned(),
@@ -42,7 +42,7 @@ fn file(form: FileKind, name: &str, caption: Option<&str>) -> OutgoingMessage {
 
 fn react(message: &str, emoji: &str) -> OutgoingMessage {
     let mut outgoing = text("");
-    outgoing.say = OutgoingContent::React {
+    outgoing.content = OutgoingContent::React {
         message: message.to_owned(),
         emoji: emoji.to_owned(),
         big: true,
@@ -135,7 +135,7 @@ async fn buttons_come_back_when_they_are_pressed() {
     };
     let with_buttons = |rows: Vec<Vec<Button>>| {
         let mut message = text("Allow?");
-        if let OutgoingContent::Text { buttons, .. } = &mut message.say {
+        if let OutgoingContent::Text { buttons, .. } = &mut message.content {
             *buttons = rows;
         }
         message
@@ -176,11 +176,11 @@ async fn buttons_come_back_when_they_are_pressed() {
     let listening = Listening::start(polling(&fake), Arc::default());
     let heard = listening.keeper.until(1).await;
     let word = "thank you ".repeat(40);
-    channel.pressed(&heard[0], &word).await.unwrap();
+    channel.acknowledge_button(&heard[0], &word).await.unwrap();
     let answer = last(&fake, "/answerCallbackQuery").body;
     assert_eq!(answer["callback_query_id"], "q9");
     assert!(answer["text"].as_str().unwrap().chars().count() <= 200);
-    let again = channel.pressed(&heard[0], "").await;
+    let again = channel.acknowledge_button(&heard[0], "").await;
     assert!(matches!(again, Err(SendError::Never(why)) if why.contains("too old")));
     listening.end().await.unwrap();
 }

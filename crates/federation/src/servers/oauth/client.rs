@@ -13,9 +13,9 @@ use url::Url;
 
 use super::challenge::MAX_SCOPES;
 use super::error::{OauthError, tame};
+use super::http::{OauthHttp, OauthResponse, is_here};
 use super::metadata::{Issuer, Resource};
 use super::token::{self, Client, ClientAuthMethod};
-use super::way::{OauthHttp, OauthResponse, is_here};
 use crate::servers::launch::{Keys, filled};
 
 /// Our client name.
@@ -171,9 +171,11 @@ impl Registry<'_> {
         let Some(record) = record.map_err(broken)? else {
             return Ok(None);
         };
+        // A record of another version is no error: a new registration replaces it.
         let Ok(kept) = serde_json::from_str::<Registered>(record.expose()) else {
             return Ok(None);
         };
+        // Zero means that the secret never expires (RFC 7591).
         let over = kept.expires != 0 && kept.expires * 1000 <= self.clock.now().0;
         // Codes are delivered to the registered redirect URI only, so a changed public URL needs a
         // new client.
@@ -214,6 +216,7 @@ impl Registry<'_> {
         let mut wanted = description(self.redirect_uri);
         let methods = issuer.token_endpoint_auth_methods_supported.as_deref();
         let public = methods.is_none_or(|all| all.iter().any(|one| one == "none"));
+        // A public client has no secret that could leak, so it is preferred where it is allowed.
         if !public {
             wanted["token_endpoint_auth_method"] =
                 ClientAuthMethod::preferred(issuer)?.word().into();
@@ -271,6 +274,7 @@ impl Registry<'_> {
     fn widest(&self, before: &[String]) -> Vec<String> {
         let mut all = self.scope.to_vec();
         for more in self.resource.scopes.iter().chain(before) {
+            // Bounded: both lists come from servers.
             if !all.contains(more) && all.len() < MAX_SCOPES {
                 all.push(more.clone());
             }
@@ -285,6 +289,7 @@ impl Registry<'_> {
         scope: Option<Vec<String>>,
     ) -> Result<Client, OauthError> {
         let plain = |text: &&str| {
+            // The id ends up in URLs and headers, so nothing else can be sent.
             (1..=1_000).contains(&text.len()) && text.bytes().all(|b| matches!(b, 0x20..=0x7e))
         };
         let id = made["client_id"].as_str().filter(plain).ok_or_else(|| {

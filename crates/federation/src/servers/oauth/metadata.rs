@@ -8,7 +8,7 @@ use url::Url;
 
 use super::challenge::Challenge;
 use super::error::OauthError;
-use super::way::OauthHttp;
+use super::http::OauthHttp;
 
 /// How many authorization servers of one resource are tried.
 const MAX_ISSUERS: usize = 3;

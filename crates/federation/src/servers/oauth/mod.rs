@@ -1,7 +1,7 @@
 //! OAuth logins at MCP servers.
 //!
 //! `challenge`, `metadata`, `token` and `login` implement the protocol; `way` is the HTTP client;
-//! `client` is our own identity; `keeper` holds the tokens of one account, `renewal` renews them,
+//! `client` is our own identity; `login_store` holds the tokens of one account, `renewal` renews them,
 //! and `shown` presents them to a server. Everything that a server or an authorization server says
 //! is untrusted: nothing is stored before a login has completed.
 //!
@@ -11,13 +11,13 @@
 mod challenge;
 pub mod client;
 mod error;
-mod keeper;
+pub(crate) mod http;
 mod login;
+mod login_store;
 pub(crate) mod metadata;
 mod renewal;
-mod shown;
 mod token;
-pub(crate) mod way;
+mod views;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -34,14 +34,14 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use client::Registry;
-use keeper::{Keeper, StoredLogin};
 use login::{Logins, OFFLINE, WITHIN};
-use shown::AccountTokens;
+use login_store::{LoginStore, StoredLogin};
 use token::{Grant, Proof};
+use views::AccountTokens;
 
 pub use error::OauthError;
+pub use http::OauthHttp;
 pub use login::{LoginState, LoginTarget, Pending, Returned};
-pub use way::OauthHttp;
 
 use manyhands_host::LiveSettings;
 
@@ -120,7 +120,7 @@ pub(super) struct OauthParts {
 /// All logins.
 pub struct Oauth {
     deps: Arc<OauthDeps>,
-    keepers: Mutex<BTreeMap<ConnectionId, Arc<Keeper>>>,
+    login_stores: Mutex<BTreeMap<ConnectionId, Arc<LoginStore>>>,
     logins: Mutex<Logins>,
 }
 
@@ -156,7 +156,7 @@ impl Oauth {
         };
         Arc::new(Self {
             deps: Arc::new(deps),
-            keepers: Mutex::default(),
+            login_stores: Mutex::default(),
             logins: Mutex::default(),
         })
     }
@@ -194,7 +194,7 @@ impl Oauth {
         let public = self.deps.settings.current().public_url.clone()?;
         let public = public.trim_end_matches('/');
         let far = public.starts_with("https://")
-            && !Url::parse(public).is_ok_and(|url| way::is_here(&url));
+            && !Url::parse(public).is_ok_and(|url| http::is_here(&url));
         far.then(|| format!("{public}{}", client::DOCUMENT))
     }
 
@@ -208,30 +208,30 @@ impl Oauth {
     ) -> Option<Arc<dyn Credentials>> {
         let url = Url::parse(config.url.as_deref()?).ok()?;
         let kind = self.deps.accounts.get(&account.to_string()).ok()?.kind;
-        let keeper = match kind {
-            ConnectionKind::Oauth => self.keeper(account),
+        let login_store = match kind {
+            ConnectionKind::Oauth => self.login_store(account),
             ConnectionKind::Keys if by_client(config, keys) => {
-                Keeper::machine(account, keys, self.deps.clone())?
+                LoginStore::machine(account, keys, self.deps.clone())?
             }
             ConnectionKind::Keys => return None,
         };
         Some(Arc::new(AccountTokens {
-            keeper,
+            login_store,
             server: name.clone(),
             url,
         }))
     }
 
-    /// Returns the keeper of an account's tokens, shared by all servers that use it.
-    fn keeper(&self, account: ConnectionId) -> Arc<Keeper> {
-        let mut keepers = self.keepers.lock().expect("no panic while held");
-        if !keepers.contains_key(&account) {
+    /// Returns the store of an account's tokens, shared by all servers that use it.
+    fn login_store(&self, account: ConnectionId) -> Arc<LoginStore> {
+        let mut login_stores = self.login_stores.lock().expect("no panic while held");
+        if !login_stores.contains_key(&account) {
             let accounts = &self.deps.accounts;
-            keepers.retain(|id, _| accounts.get(&id.to_string()).is_ok());
+            login_stores.retain(|id, _| accounts.get(&id.to_string()).is_ok());
         }
-        keepers
+        login_stores
             .entry(account)
-            .or_insert_with(|| Keeper::person(account, self.deps.clone()))
+            .or_insert_with(|| LoginStore::person(account, self.deps.clone()))
             .clone()
     }
 
@@ -279,7 +279,7 @@ impl Oauth {
             .map_err(failed)?;
         let wanted = match &target {
             LoginTarget::Known(id) => self
-                .keeper(*id)
+                .login_store(*id)
                 .login()
                 .await
                 .map(|held| held.grant.wanted)
@@ -359,7 +359,7 @@ impl Oauth {
         {
             // The extra scopes are unknown to the server, or the client was not registered for
             // them. Drop both, or every later login would fail the same way.
-            self.keeper(*id).narrow().await.map_err(failed)?;
+            self.login_store(*id).narrow().await.map_err(failed)?;
             self.deps.forget_client(issuer).await;
         }
         let code = code.map_err(failed)?;
@@ -423,7 +423,7 @@ impl Oauth {
                 (made.id, true)
             }
         };
-        if let Err(error) = self.keeper(id).replace(held).await {
+        if let Err(error) = self.login_store(id).replace(held).await {
             if new {
                 let _ = accounts.remove(&id.to_string()).await; // an account without a login is useless
             }
@@ -456,12 +456,16 @@ impl Oauth {
         server: &ServerName,
         account: &ConnectionRecord,
     ) -> Result<Option<String>, ToolError> {
-        let keeper = self.keeper(account.id);
-        let told = keeper.revoke().await.err().map(|error| error.to_string());
+        let login_store = self.login_store(account.id);
+        let told = login_store
+            .revoke()
+            .await
+            .err()
+            .map(|error| error.to_string());
         // Revocation first, while the tokens are still stored; the account is removed even if it
         // fails.
         self.deps.accounts.remove(&account.id.to_string()).await?;
-        self.keepers
+        self.login_stores
             .lock()
             .expect("no panic while held")
             .remove(&account.id);

@@ -16,7 +16,7 @@ use futures_util::future::{BoxFuture, Shared};
 use url::Url;
 
 use super::error::OauthError;
-use super::keeper::{Current, Flow, Keeper, Spent, StoredLogin};
+use super::login_store::{Current, Flow, LoginStore, Spent, StoredLogin};
 use super::token;
 
 /// How long to wait after a failed early renewal.
@@ -43,7 +43,7 @@ impl Renewals {
 }
 
 /// Clears the flight on drop, also after a panic.
-struct Landing(Arc<Keeper>);
+struct Landing(Arc<LoginStore>);
 
 impl Drop for Landing {
     fn drop(&mut self) {
@@ -51,7 +51,7 @@ impl Drop for Landing {
     }
 }
 
-impl Keeper {
+impl LoginStore {
     /// Returns a usable token. An expired or rejected one is renewed first; one that is only due
     /// for renewal is returned while a renewal runs in the background.
     pub(super) async fn token(
@@ -67,6 +67,7 @@ impl Keeper {
         let lasting = self.current.load_full();
         let lasting = lasting.filter(|current| self.lasts(current, spent.as_ref()));
         if let Some(current) = lasting {
+            // Ahead of time and in the background: no call waits for a token that still works.
             if !self.is_fresh(&current) {
                 self.renew_ahead();
             }
@@ -131,12 +132,14 @@ impl Keeper {
         if current.is_some_and(good) {
             return None;
         }
+        // Shared: a server that rotates refresh tokens revokes the login if one is used twice.
         if let Some(flight) = &state.flight {
             return Some(flight.clone());
         }
         let this = self.clone();
         let forced = matches!(spent, Some(Spent::Refused(_)));
         let job = self.deps.tasks.spawn(async move {
+            // Clears the flight even if the task panics; the next caller would wait forever otherwise.
             let landing = Landing(this);
             landing.0.renew(forced).await
         });
@@ -170,11 +173,13 @@ impl Keeper {
                 kept
             }
             Err(error) if error.passes() => {
+                // A pause, or every call during an outage would send a renewal of its own.
                 self.renewals.state().not_before = self.deps.clock.monotonic() + PAUSE;
                 let lost = matches!(error, OauthError::Unanswered(_)) && !next.grant.keeps_refresh;
                 if lost && matches!(self.flow, Flow::Person) {
                     return Err(self.lost(&mut held, next).await);
                 }
+                // Still valid: the server answered, or does not replace refresh tokens.
                 next.grant.sent = None;
                 let noted = self.keep_grant(&next.grant).await;
                 *held = Some(next);
@@ -197,6 +202,7 @@ impl Keeper {
         if let Err(error) = can_renew(&next) {
             return Err(self.end(&mut held, next, error).await);
         }
+        // Recorded first: after a crash nobody could tell whether the token was used up.
         next.grant.sent = next.refresh.as_ref().map(token::fingerprint);
         self.keep_grant(&next.grant).await?;
         *held = Some(next.clone());
@@ -250,10 +256,12 @@ impl Keeper {
             *held = None;
             return error;
         }
+        // Kept on disk, so that a restart does not try what was refused.
         over.grant.ended = Some(error.to_string());
         if let Err(unkept) = self.keep(&over).await {
             return unkept;
         }
+        // The server has forgotten our registration; the next login makes a new one.
         if matches!(&error, OauthError::Refused { code, .. } if code == "invalid_client") {
             self.deps.forget_client(&over.grant.issuer).await;
         }
@@ -287,6 +295,7 @@ fn take(held: &mut StoredLogin, tokens: token::Tokens, now: manyhands_core::Time
     grant.sent = None;
     grant.keeps_refresh = match &tokens.refresh {
         Some(new) => held.refresh.as_ref() == Some(new),
+        // No new refresh token means that the old one stays valid (RFC 6749, section 6).
         None => true,
     };
     grant.obtained = now;

@@ -15,8 +15,8 @@ use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::challenge::scopes;
 use super::error::{OauthError, tame};
+use super::http::OauthHttp;
 use super::metadata::Issuer;
-use super::way::OauthHttp;
 
 /// The shortest token accepted: shorter ones could not be redacted from results reliably.
 const SHORTEST: usize = 8;

@@ -173,7 +173,7 @@ impl Drawing<'_, '_> {
         resources: &Dict,
         work: &mut Extraction<'_>,
     ) -> Result<(), StopCause> {
-        let number = |place: usize| operands.get(place).and_then(Object::number).unwrap_or(0.0);
+        let number = |index: usize| operands.get(index).and_then(Object::number).unwrap_or(0.0);
         let matrix = || {
             [
                 number(0),
@@ -288,11 +288,11 @@ impl Drawing<'_, '_> {
             ..
         } = self.state;
         let (mut shown, mut along) = (String::new(), 0.0);
-        let place = times([size * scale, 0.0, 0.0, size, 0.0, rise], self.text);
-        let place = times(place, self.state.matrix);
+        let position = times([size * scale, 0.0, 0.0, size, 0.0, rise], self.text);
+        let position = times(position, self.state.matrix);
         // Text size on the page, from the height of a character.
-        let high = place[2].hypot(place[3]).max(1e-6);
-        let begins = (place[4], place[5]);
+        let high = position[2].hypot(position[3]).max(1e-6);
+        let begins = (position[4], position[5]);
         font.each(bytes, |meaning, width, is_space| {
             shown.push_str(meaning);
             let gap = spacing + if is_space { word_spacing } else { 0.0 };
@@ -367,8 +367,8 @@ impl Drawing<'_, '_> {
         );
         if let Object::List(list) = file.get(&dict, "Matrix", work)? {
             let mut matrix = SAME;
-            for (place, entry) in matrix.iter_mut().zip(&list) {
-                *place = entry.number().unwrap_or(*place);
+            for (slot, entry) in matrix.iter_mut().zip(&list) {
+                *slot = entry.number().unwrap_or(*slot);
             }
             self.state.matrix = times(matrix, self.state.matrix);
         }
@@ -401,13 +401,13 @@ fn plain(shown: &str) -> String {
 fn after_picture(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(found) = memchr::memmem::find(&bytes[at..], b"EI") {
-        let place = at + found;
+        let start = at + found;
         let alone = |byte: Option<&u8>| byte.is_none_or(|byte| is_blank(*byte));
         // "EI" also occurs inside the image data.
-        if alone(bytes.get(place.wrapping_sub(1))) && alone(bytes.get(place + 2)) {
-            return place + 2;
+        if alone(bytes.get(start.wrapping_sub(1))) && alone(bytes.get(start + 2)) {
+            return start + 2;
         }
-        at = place + 2;
+        at = start + 2;
     }
     bytes.len()
 }

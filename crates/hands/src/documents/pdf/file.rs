@@ -12,7 +12,7 @@ use crate::documents::{DocumentError, Extraction, StopCause};
 /// Maximum objects.
 const MAX_OBJECTS: usize = 1 << 20;
 /// Maximum size of object streams, since they stay in memory.
-const MAX_KEPT: usize = 48 << 20;
+const MAX_OBJECT_BYTES: usize = 48 << 20;
 /// Maximum size of a stream.
 const MAX_STREAM: usize = 32 << 20;
 /// Maximum length of a reference chain.
@@ -105,8 +105,8 @@ impl<'a> PdfFile<'a> {
         let Some((dict, Some(bytes))) = self.stream(&Object::Ref(number), work)? else {
             return Ok(());
         };
-        let kept: usize = self.packed.iter().map(Vec::len).sum();
-        if kept + bytes.len() > MAX_KEPT {
+        let retained_bytes: usize = self.packed.iter().map(Vec::len).sum();
+        if retained_bytes + bytes.len() > MAX_OBJECT_BYTES {
             return Err(work.full());
         }
         let whole = |key: &str| dict.get(key).and_then(Object::number).unwrap_or(0.0) as usize;
@@ -122,12 +122,12 @@ impl<'a> PdfFile<'a> {
             };
             found.push((number as u32, first.saturating_add(at as usize)));
         }
-        let place = self.packed.len();
+        let index = self.packed.len();
         self.packed.push(bytes);
         for (number, at) in found {
             if self.places.len() < MAX_OBJECTS {
                 self.places
-                    .insert(number, ObjectLocation::Packed(place, at));
+                    .insert(number, ObjectLocation::Packed(index, at));
             }
         }
         Ok(())
@@ -319,11 +319,11 @@ fn stream_at(bytes: &[u8], after: usize, dict: &Dict) -> Option<(usize, usize)> 
     };
     let start = lexer.at + 6 + line;
     let body = bytes.get(start..)?;
-    let said = dict.get("Length").and_then(Object::number);
-    let said = said
+    let declared_length = dict.get("Length").and_then(Object::number);
+    let declared_length = declared_length
         .filter(|length| *length >= 0.0)
         .map(|length| length as usize);
-    if let Some(length) = said.filter(|length| *length <= body.len()) {
+    if let Some(length) = declared_length.filter(|length| *length <= body.len()) {
         let mut end = Lexer::new(bytes, start + length);
         end.skip_blank();
         // Many writers get the length wrong; it is trusted only if the end marker follows.

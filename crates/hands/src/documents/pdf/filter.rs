@@ -91,16 +91,16 @@ fn lzw(bytes: &[u8], most: usize) -> Vec<u8> {
     const END: usize = 257;
     // Each entry is a range of the output so far: start and length.
     let mut table: Vec<(usize, usize)> = Vec::new();
-    let (mut unpacked, mut bits, mut held, mut width) = (Vec::new(), 0_u32, 0_u32, 9_u32);
+    let (mut unpacked, mut bits, mut pending_bits, mut width) = (Vec::new(), 0_u32, 0_u32, 9_u32);
     let mut last: Option<(usize, usize)> = None;
     for byte in bytes {
         bits = bits << 8 | u32::from(*byte);
-        held += 8;
-        if held < width {
+        pending_bits += 8;
+        if pending_bits < width {
             continue;
         }
-        held -= width;
-        let code = (bits >> held & ((1 << width) - 1)) as usize;
+        pending_bits -= width;
+        let code = (bits >> pending_bits & ((1 << width) - 1)) as usize;
         match code {
             CLEAR => {
                 table.clear();
@@ -120,8 +120,8 @@ fn lzw(bytes: &[u8], most: usize) -> Vec<u8> {
                     (None, Some((start, length))) if entry == table.len() => (start, length + 1),
                     _ => break,
                 };
-                for place in piece.0..piece.0 + piece.1 {
-                    let byte = unpacked[place];
+                for index in piece.0..piece.0 + piece.1 {
+                    let byte = unpacked[index];
                     unpacked.push(byte);
                 }
             }

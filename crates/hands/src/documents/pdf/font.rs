@@ -66,9 +66,9 @@ impl Font {
     ) -> Result<(), StopCause> {
         let first = file.get(dict, "FirstChar", work)?.number().unwrap_or(0.0) as u32;
         if let Object::List(widths) = file.get(dict, "Widths", work)? {
-            for (place, width) in (0..256).zip(&widths) {
+            for (index, width) in (0..256).zip(&widths) {
                 if let Some(width) = file.resolve(width, work)?.number() {
-                    self.widths.insert(first.saturating_add(place), width);
+                    self.widths.insert(first.saturating_add(index), width);
                 }
             }
         }
@@ -107,8 +107,8 @@ impl Font {
             let first = first.number().unwrap_or(0.0) as u32;
             match file.resolve(second, work)? {
                 Object::List(each) => {
-                    for (place, width) in each.iter().enumerate().take(MAX_ENTRIES) {
-                        let code = first.saturating_add(place as u32);
+                    for (index, width) in each.iter().enumerate().take(MAX_ENTRIES) {
+                        let code = first.saturating_add(index as u32);
                         self.widths.insert(code, width.number().unwrap_or(1000.0));
                     }
                     rest = more;
@@ -142,10 +142,10 @@ impl Font {
     }
 
     fn meaning(&self, code: u32, into: &mut String) {
-        let place = self.meanings.partition_point(|(first, ..)| *first <= code);
-        let entry = place
+        let index = self.meanings.partition_point(|(first, ..)| *first <= code);
+        let entry = index
             .checked_sub(1)
-            .and_then(|place| self.meanings.get(place));
+            .and_then(|index| self.meanings.get(index));
         if let Some((first, last, text)) = entry
             && code <= *last
         {
@@ -206,26 +206,26 @@ fn to_unicode(
     work: &mut Extraction<'_>,
 ) -> Result<Vec<(u32, u32, String)>, StopCause> {
     let mut lexer = Lexer::new(bytes, 0);
-    let (mut meanings, mut given): (Vec<(u32, u32, String)>, Vec<Object>) = Default::default();
+    let (mut meanings, mut operands): (Vec<(u32, u32, String)>, Vec<Object>) = Default::default();
     while let Some(object) = lexer.next() {
         work.step(1)?;
         if meanings.len() >= MAX_ENTRIES {
             break;
         }
         let Object::Word(word) = &object else {
-            given.push(object);
+            operands.push(object);
             continue;
         };
         match word.as_str() {
             "endbfchar" => {
-                for pair in given.chunks_exact(2) {
+                for pair in operands.chunks_exact(2) {
                     if let [Object::Text(code), Object::Text(text)] = pair {
                         meanings.push((number(code), number(code), utf16(text)));
                     }
                 }
             }
             "endbfrange" => {
-                for three in given.chunks_exact(3) {
+                for three in operands.chunks_exact(3) {
                     let [Object::Text(first), Object::Text(last), to] = three else {
                         continue;
                     };
@@ -245,7 +245,7 @@ fn to_unicode(
             }
             _ => {}
         }
-        given.clear();
+        operands.clear();
     }
     meanings.sort_by_key(|(first, ..)| *first);
     Ok(meanings)

@@ -159,10 +159,10 @@ pub(super) fn base(name: &str) -> Vec<Option<char>> {
 pub(super) fn named(name: &str) -> Option<char> {
     let plain = name.split('.').next().unwrap_or_default();
     let listed = |names: &str, from: u32| {
-        let place = names
+        let index = names
             .split_ascii_whitespace()
             .position(|one| one == plain)?;
-        char::from_u32(from + u32::try_from(place).ok()?)
+        char::from_u32(from + u32::try_from(index).ok()?)
     };
     let by_number = |digits: &str| {
         let fits = (4..=6).contains(&digits.len());

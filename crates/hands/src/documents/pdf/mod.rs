@@ -54,9 +54,9 @@ pub(super) fn read(bytes: &[u8], work: &mut Extraction<'_>) -> Result<(), StopCa
     }
     let mut pages = Pages::new(&file);
     let several = found.len() > 1;
-    for (place, (page, inherited)) in found.iter().enumerate() {
+    for (index, (page, inherited)) in found.iter().enumerate() {
         if several {
-            work.heading(&format!("page {}", place + 1))?;
+            work.heading(&format!("page {}", index + 1))?;
         }
         let own = file.dict(page, "Resources", work)?;
         let resources = if own.is_empty() { inherited } else { &own };

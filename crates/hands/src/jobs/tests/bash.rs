@@ -1,7 +1,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_finished_command_is_told_in_the_shape_of_the_text() {
+async fn a_finished_command_has_the_specified_shape() {
     let fixture = fixture();
     let job = fixture.bash("echo hello").await;
     let told = serde_json::to_value(BashResult::Completed(Box::new(job.clone()))).unwrap();
@@ -26,7 +26,7 @@ async fn a_finished_command_is_told_in_the_shape_of_the_text() {
 }
 
 #[tokio::test]
-async fn a_running_command_is_told_in_the_shape_of_the_text() {
+async fn a_running_command_has_the_specified_shape() {
     let fixture = fixture();
     let job = fixture.leave(fixture.in_background("cat")).await;
     let told = serde_json::to_value(BashResult::Running(job.clone())).unwrap();

@@ -84,7 +84,7 @@ async fn a_yielding_call_waits_for_what_ends_and_leaves_what_does_not() {
 }
 
 #[tokio::test]
-async fn news_tell_how_each_background_job_went() {
+async fn events_report_how_each_background_job_ended() {
     let fixture = fixture();
     let mut events = fixture.jobs.events();
     for (command, kind, exit_code, signal, tail) in [
@@ -218,7 +218,7 @@ async fn killing_takes_the_whole_group_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_not_in_the_background_cannot_be_spoken_to() {
+async fn only_background_jobs_accept_input() {
     let fixture = fixture();
     let jobs = &fixture.jobs;
     let waited_for = fixture.bash("echo hi").await.session_id;

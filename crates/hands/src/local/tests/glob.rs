@@ -137,7 +137,7 @@ fn what_cannot_be_searched_is_refused_by_name() {
 }
 
 #[test]
-fn only_the_newest_are_kept_and_that_is_said() {
+fn only_the_newest_matches_are_returned_and_marked_truncated() {
     let fixture = Fixture::new();
     for second in 0..40 {
         fixture.put_at(&format!("d{}/f{second:02}", second % 7), second);
@@ -243,7 +243,7 @@ fn links_to_each_other_do_not_multiply() {
 }
 
 #[test]
-fn an_ignore_file_that_would_block_is_passed_over_and_said() {
+fn a_blocking_ignore_file_is_skipped_and_reported() {
     let fixture = Fixture::new();
     fixture.put("a/f", "x");
     fixture.put("b/f", "x");
@@ -265,7 +265,7 @@ fn an_ignore_file_that_would_block_is_passed_over_and_said() {
 }
 
 #[test]
-fn a_closed_directory_is_said() {
+fn an_unreadable_directory_is_reported() {
     as_ordinary_user(|| {
         use std::os::unix::fs::PermissionsExt;
         let fixture = Fixture::new();

@@ -187,7 +187,7 @@ fn long_lines_are_cut_between_characters() {
 }
 
 #[test]
-fn a_line_too_long_to_hold_is_said() {
+fn an_oversized_line_is_reported() {
     let fixture = Fixture::new();
     fixture.put("huge", "x".repeat(17 << 20));
     fixture.put("long", format!("{}needle\n", "x".repeat(1 << 20)));
@@ -275,12 +275,12 @@ fn links_are_followed_inside_and_out_only_when_told() {
     symlink(fixture.out("deep/secret"), fixture.at("to-secret")).unwrap();
     symlink("deep", fixture.out("again")).unwrap();
     assert_eq!(fixture.grep(&ask("needle")), ["d/f:1", "to-d/f:1"]);
-    let told = GrepRequest {
+    let request = GrepRequest {
         follow_links: true,
         ..ask("needle")
     };
     assert_eq!(
-        fixture.grep(&told),
+        fixture.grep(&request),
         [
             "d/f:1",
             "to-d/f:1",
@@ -292,7 +292,7 @@ fn links_are_followed_inside_and_out_only_when_told() {
 }
 
 #[test]
-fn a_file_that_may_not_be_read_is_said() {
+fn an_unreadable_file_is_reported() {
     as_ordinary_user(|| {
         use std::os::unix::fs::PermissionsExt;
         let fixture = Fixture::new();

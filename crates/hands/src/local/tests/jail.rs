@@ -60,13 +60,13 @@ fn nothing_outside_the_jail_is_reached() {
         "/etc/passwd".to_owned(),
     ];
     for path in &refused {
-        let told = [
+        let request = [
             read(&fixture, path).err(),
             fixture.files.write(path, "x").err(),
             fixture.files.edit(path, "needle", "x", Matches::One).err(),
             grep(&fixture, path, true).err(),
         ];
-        for error in told {
+        for error in request {
             assert!(
                 matches!(error, Some(LocalError::Outside { .. })),
                 "{path}: {error:?}"

@@ -101,8 +101,8 @@ fn never() -> CancellationToken {
 fn as_ordinary_user(test: impl FnOnce() + Send) {
     let run = || {
         if geteuid().is_root() {
-            let nobody = Uid::from_raw(65534);
-            rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            let unprivileged = Uid::from_raw(65534);
+            rustix::thread::set_thread_res_uid(unprivileged, unprivileged, unprivileged).unwrap();
         }
         test();
     };

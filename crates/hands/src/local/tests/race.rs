@@ -85,12 +85,14 @@ fn said(files: &LocalFiles, follow_links: bool) -> Vec<String> {
     }
     let root = files.root().unwrap();
     for depth in [crate::files::Depth::One, crate::files::Depth::All] {
-        for place in ["", "door"] {
-            let place = manyhands_guard::RelPath::parse(place).unwrap();
-            said.push(match crate::files::list(root.jail(), &place, depth, 1000) {
-                Ok(listing) => format!("{listing:?}"),
-                Err(error) => format!("{error} {error:?}"),
-            });
+        for location in ["", "door"] {
+            let location = manyhands_guard::RelPath::parse(location).unwrap();
+            said.push(
+                match crate::files::list(root.jail(), &location, depth, 1000) {
+                    Ok(listing) => format!("{listing:?}"),
+                    Err(error) => format!("{error} {error:?}"),
+                },
+            );
         }
     }
     said
@@ -105,7 +107,7 @@ fn a_folder_swapped_for_a_link_shows_nothing_of_where_it_leads() {
     symlink(fixture.out(""), fixture.at("link")).unwrap();
 
     let free = LocalFiles::open(&fixture.out(""), Some(&fixture.out(""))).unwrap();
-    let open = said_freely(&free);
+    let open = search_unconfined(&free);
     assert!(
         open.iter().all(|said| said.contains(CANARY)),
         "the control: {open:?}"
@@ -149,7 +151,7 @@ fn a_folder_swapped_for_a_link_shows_nothing_of_where_it_leads() {
 }
 
 /// What the same searches say of the folder outside to somebody who may look there.
-fn said_freely(files: &LocalFiles) -> [String; 4] {
+fn search_unconfined(files: &LocalFiles) -> [String; 4] {
     let grep = GrepRequest {
         pattern: "needle".to_owned(),
         ..GrepRequest::default()

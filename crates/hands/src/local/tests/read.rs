@@ -133,7 +133,7 @@ fn binaries_are_named_and_refused() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_at_once() {
+fn special_files_are_refused_at_once() {
     let fixture = Fixture::new();
     fixture.put("d/f", "x");
     fifo(&fixture.at("fifo"));

@@ -37,7 +37,7 @@ impl Fixture {
 }
 
 #[test]
-fn what_goes_out_comes_in_however_it_was_cut() {
+fn a_file_survives_transfer_in_any_chunks() {
     for fixture in [Fixture::new(), Fixture::jailed()] {
         fixture.put("f", "all of it");
         for cut in [0, 3, 9] {
@@ -98,7 +98,7 @@ fn more_than_is_wanted_of_a_part_is_of_another_file() {
 }
 
 #[test]
-fn without_a_key_nothing_is_kept() {
+fn without_a_key_no_part_is_kept() {
     for fixture in [Fixture::new(), Fixture::jailed()] {
         let mut incoming = fixture.files.incoming("f", 9, None).unwrap();
         incoming.write(b"half").unwrap();

@@ -81,7 +81,7 @@ fn names_are_read_as_tools_write_them() {
 #[test]
 fn creation_and_deletion_are_seen() {
     let new = "@@ -0,0 +1 @@\n+a\n";
-    let gone = "@@ -1 +0,0 @@\n-a\n";
+    let deleted = "@@ -1 +0,0 @@\n-a\n";
     let rows = [
         (format!("--- /dev/null\n+++ b/f\n{new}"), FileChange::Create),
         (format!("--- /dev/null\n+++ f\n{new}"), FileChange::Create),
@@ -106,18 +106,18 @@ fn creation_and_deletion_are_seen() {
             FileChange::Create,
         ),
         (
-            format!("--- a/f\n+++ /dev/null\n{gone}"),
+            format!("--- a/f\n+++ /dev/null\n{deleted}"),
             FileChange::Delete,
         ),
         (
             format!(
-                "--- f\t2026-11-15 10:00:00 +0000\n+++ y/f\t1970-01-01 01:00:00.000000000 +0100\n{gone}"
+                "--- f\t2026-11-15 10:00:00 +0000\n+++ y/f\t1970-01-01 01:00:00.000000000 +0100\n{deleted}"
             ),
             FileChange::Delete,
         ),
         (
             format!(
-                "diff --git a/f b/f\ndeleted file mode 100644\nindex 7898192..0000000\n--- a/f\n+++ /dev/null\n{gone}"
+                "diff --git a/f b/f\ndeleted file mode 100644\nindex 7898192..0000000\n--- a/f\n+++ /dev/null\n{deleted}"
             ),
             FileChange::Delete,
         ),
@@ -183,7 +183,7 @@ fn git_headers_are_understood() {
 }
 
 #[test]
-fn several_files_are_told_apart() {
+fn files_of_a_patch_are_distinguished() {
     let part = |name: &str| format!("--- a/{name}\n+++ b/{name}\n{HUNK}");
     let modify = |name: &'static str, hunks| (FileChange::Modify, Some(name), Some(name), hunks);
     reads(&(part("x") + &part("y")), &[modify("x", 1), modify("y", 1)]);

@@ -6,7 +6,7 @@
 )]
 
 mod format;
-mod places;
+mod matching;
 mod property;
 mod tree;
 
@@ -31,18 +31,21 @@ enum Git {
 /// `patch`, applied to a file of `original`, gives `expect`; and git does as `git` says.
 #[track_caller]
 fn check(original: &str, patch: &str, expect: Result<&str, HunkProblem>, git: Git) {
-    let ours = apply_text(original, patch);
-    let shown = ours.as_ref().map(String::as_str).map_err(|error| error.why);
-    assert_eq!(shown, expect, "{ours:?} for {patch}");
+    let actual = apply_text(original, patch);
+    let shown = actual
+        .as_ref()
+        .map(String::as_str)
+        .map_err(|error| error.why);
+    assert_eq!(shown, expect, "{actual:?} for {patch}");
     let theirs = git_apply(original, patch, &[]);
-    let wanted = match git {
+    let expected = match git {
         Git::Agrees => expect.ok(),
         Git::Refuses => None,
         Git::Gives(content) => Some(content),
     };
     assert_eq!(
         theirs.as_deref().ok(),
-        wanted,
+        expected,
         "git: {theirs:?} for {patch}"
     );
 }

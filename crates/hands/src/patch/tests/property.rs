@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn diffs_of_another_maker_apply_as_well(
+    fn diffs_of_other_tools_apply(
         lines in lines(60),
         edits in edits(),
         (end_a, end_b) in ends(),
@@ -173,12 +173,12 @@ proptest! {
         }
         let shifted = shifted.concat();
         if let Some(diff) = git_diff(&a.concat(), &b.concat(), "-U3") {
-            let ours = apply_text(&shifted, &diff);
+            let actual = apply_text(&shifted, &diff);
             match git_apply(&shifted, &diff, &[]) {
-                Ok(theirs) => prop_assert_eq!(ours.as_deref(), Ok(theirs.as_str()), "{}", diff),
+                Ok(theirs) => prop_assert_eq!(actual.as_deref(), Ok(theirs.as_str()), "{}", diff),
                 // It also refuses where a hunk from the end is no longer at the end; we need not.
-                Err(_) => if let Ok(ours) = ours {
-                    let back = git_apply(&ours, &diff, &["-R", "--unidiff-zero"]);
+                Err(_) => if let Ok(actual) = actual {
+                    let back = git_apply(&actual, &diff, &["-R", "--unidiff-zero"]);
                     prop_assert_eq!(back.as_deref(), Ok(shifted.as_str()), "{}", diff);
                 },
             }

@@ -196,7 +196,7 @@ fn empty_files_are_made_and_removed() {
 #[test]
 fn one_bad_part_leaves_every_file_as_it_was() {
     let before = &[("a", "a\n"), ("b", "b\n"), ("c", "c\n")];
-    let good = [RENAME_C, CREATE_N, MODIFY_A, DELETE_B].concat();
+    let valid = [RENAME_C, CREATE_N, MODIFY_A, DELETE_B].concat();
     let rows = [
         (
             "--- a/c\n+++ b/c\n@@ -1 +1 @@\n-no\n+x\n",
@@ -233,10 +233,10 @@ fn one_bad_part_leaves_every_file_as_it_was() {
     ];
     for (bad, expect) in rows {
         check_refused(before, bad, expect);
-        let good = good.replace(RENAME_C, if bad.contains("a/c") { "" } else { RENAME_C });
+        let valid = valid.replace(RENAME_C, if bad.contains("a/c") { "" } else { RENAME_C });
         if expect != "c: already exists" {
-            check_refused(before, &format!("{good}{bad}"), expect);
-            check_refused(before, &format!("{bad}{good}"), expect);
+            check_refused(before, &format!("{valid}{bad}"), expect);
+            check_refused(before, &format!("{bad}{valid}"), expect);
         }
     }
 }
@@ -390,13 +390,13 @@ fn one_named_file_is_patched_whatever_the_patch_calls_it() {
     assert_eq!(done, expect);
     apply_to_file(&jail, &path("src/v"), &patch("@@ -1 +1 @@\n-A\n+B\n")).unwrap();
     assert_eq!(fs::read(dir.path().join("src/v")).unwrap(), b"B\n");
-    let made = apply_to_file(&jail, &path("n"), &patch(CREATE_N)).unwrap();
+    let created = apply_to_file(&jail, &path("n"), &patch(CREATE_N)).unwrap();
     assert_eq!(
-        (made.action, made.path.as_str()),
+        (created.action, created.path.as_str()),
         (FileAction::Created, "n")
     );
-    let gone = apply_to_file(&jail, &path("n"), &patch(&DELETE_B.replace("-b", "-n"))).unwrap();
-    assert_eq!(gone.action, FileAction::Deleted);
+    let deleted = apply_to_file(&jail, &path("n"), &patch(&DELETE_B.replace("-b", "-n"))).unwrap();
+    assert_eq!(deleted.action, FileAction::Deleted);
     assert_eq!(
         contents(dir.path()),
         BTreeMap::from([("src/v".into(), "B\n".into())])

@@ -44,7 +44,7 @@ fn the_secret_is_sent_where_it_is_meant_for_and_marked() {
 }
 
 #[test]
-fn the_secret_goes_nowhere_else_and_the_error_says_why() {
+fn a_secret_is_sent_nowhere_else_and_the_error_explains_it() {
     let profile = AuthProfile::new(settings("/api")).unwrap();
     for (url, method, part) in [
         (
@@ -168,84 +168,84 @@ fn a_port_is_compared_as_it_takes_effect() {
 
 #[test]
 fn a_profile_that_could_not_work_is_refused_when_it_is_read() {
-    let good = || settings("/api/");
-    assert!(AuthProfile::new(good()).is_ok());
+    let valid = || settings("/api/");
+    assert!(AuthProfile::new(valid()).is_ok());
     for (field, bad) in [
         (
             "scheme",
             AuthProfileSettings {
                 scheme: "ftp".into(),
-                ..good()
+                ..valid()
             },
         ),
         (
             "host",
             AuthProfileSettings {
                 host: "a.b/c".into(),
-                ..good()
+                ..valid()
             },
         ),
         (
             "host",
             AuthProfileSettings {
                 host: "me@a.b".into(),
-                ..good()
+                ..valid()
             },
         ),
         (
             "host",
             AuthProfileSettings {
                 host: "a.b:8443".into(),
-                ..good()
+                ..valid()
             },
         ),
         (
             "host",
             AuthProfileSettings {
                 host: String::new(),
-                ..good()
+                ..valid()
             },
         ),
         (
             "path_prefix",
             AuthProfileSettings {
                 path_prefix: "api".into(),
-                ..good()
+                ..valid()
             },
         ),
         (
             "path_prefix",
             AuthProfileSettings {
                 path_prefix: "/a%2fb".into(),
-                ..good()
+                ..valid()
             },
         ),
         (
             "methods",
             AuthProfileSettings {
                 methods: vec![],
-                ..good()
+                ..valid()
             },
         ),
         (
             "header",
             AuthProfileSettings {
                 header: "a b".into(),
-                ..good()
+                ..valid()
             },
         ),
         (
             "format",
             AuthProfileSettings {
                 format: "Bearer".into(),
-                ..good()
+                ..valid()
             },
         ),
         (
             "secret",
             AuthProfileSettings {
                 secret: Secret::new("can\nary"),
-                ..good()
+                ..valid()
             },
         ),
     ] {

@@ -25,9 +25,9 @@ fn names(dir: &TempDir) -> Vec<String> {
 }
 
 fn get(server: &FakeServer) -> FetchRequest {
-    let mut asked = FetchRequest::get(server.url("/file"));
-    asked.max_bytes = DOWNLOAD_LIMIT;
-    asked
+    let mut request = FetchRequest::get(server.url("/file"));
+    request.max_bytes = DOWNLOAD_LIMIT;
+    request
 }
 
 #[tokio::test]
@@ -104,9 +104,9 @@ async fn a_download_that_fails_changes_nothing() {
         let server = FakeServer::answering(reply).await;
         let (dir, jail) = jail();
         fs::write(dir.path().join("f"), "old").unwrap();
-        let mut asked = get(&server);
-        asked.max_bytes = 999;
-        let error = download(&open(), asked, None, &jail, &path("f"))
+        let mut request = get(&server);
+        request.max_bytes = 999;
+        let error = download(&open(), request, None, &jail, &path("f"))
             .await
             .unwrap_err();
         assert!(error.to_string().contains(part), "{name}: {error}");
@@ -115,9 +115,9 @@ async fn a_download_that_fails_changes_nothing() {
     }
     let server = FakeServer::answering(chunked).await;
     let (_dir, jail) = jail();
-    let mut asked = get(&server);
-    asked.max_bytes = 1000;
-    let saved = download(&open(), asked, None, &jail, &path("f"))
+    let mut request = get(&server);
+    request.max_bytes = 1000;
+    let saved = download(&open(), request, None, &jail, &path("f"))
         .await
         .unwrap();
     assert_eq!(saved.bytes, 1000, "control");
@@ -137,7 +137,7 @@ async fn a_target_that_cannot_be_written_is_seen_before_anything_is_sent() {
             "{to}: {refused:?}"
         );
     }
-    assert!(server.heard().is_empty());
+    assert!(server.received().is_empty());
     assert!(names(&outside).is_empty());
     let refused = download(&guarded(), get(&server), None, &jail, &path("f")).await;
     assert!(matches!(
@@ -145,7 +145,7 @@ async fn a_target_that_cannot_be_written_is_seen_before_anything_is_sent() {
         Err(FetchError::Egress(EgressError::Private { .. }))
     ));
     assert_eq!(names(&dir), ["d", "out"]);
-    assert!(server.heard().is_empty());
+    assert!(server.received().is_empty());
     assert!(
         download(&open(), get(&server), None, &jail, &path("f"))
             .await

@@ -16,8 +16,8 @@ fn get(server: &FakeServer) -> FetchRequest {
     FetchRequest::get(server.url("/page?x=1"))
 }
 
-async fn fetched(asked: FetchRequest) -> FetchResult {
-    fetch(&open(), asked, None).await.unwrap()
+async fn fetched(request: FetchRequest) -> FetchResult {
+    fetch(&open(), request, None).await.unwrap()
 }
 
 #[tokio::test]
@@ -43,9 +43,9 @@ async fn a_page_comes_back_readable_and_raw_when_asked() {
     assert_eq!(found.headers["etag"], "\"v1\"");
     assert!(!format!("{found:?}").contains("canary"));
     assert!(!found.truncated);
-    let mut asked = get(&server);
-    asked.decode = Decode::Raw;
-    let raw = fetched(asked).await;
+    let mut request = get(&server);
+    request.decode = Decode::Raw;
+    let raw = fetched(request).await;
     assert_eq!((raw.content.as_str(), raw.title), (html, None));
 }
 
@@ -89,9 +89,9 @@ async fn what_has_no_type_is_judged_by_its_look() {
 #[tokio::test]
 async fn binary_content_is_described_and_not_read() {
     let server = FakeServer::answering(ok("image/png", [0; 5000])).await;
-    let mut asked = get(&server);
-    asked.max_bytes = 10;
-    let found = fetched(asked).await;
+    let mut request = get(&server);
+    request.max_bytes = 10;
+    let found = fetched(request).await;
     assert_eq!(found.content, "binary content, 5000 bytes, image/png");
     assert_eq!((found.full_size, found.truncated), (Some(5000), false));
     let endless = b"HTTP/1.1 200 X\r\ncontent-type: application/zip\r\n\r\nabcdefgh";
@@ -100,9 +100,9 @@ async fn binary_content_is_described_and_not_read() {
         fetched(get(&server)).await.content,
         "binary content, 8 bytes, application/zip"
     );
-    let mut asked = get(&server);
-    asked.max_bytes = 3;
-    let found = fetched(asked).await;
+    let mut request = get(&server);
+    request.max_bytes = 3;
+    let found = fetched(request).await;
     assert_eq!(
         found.content,
         "binary content, more than 3 bytes, application/zip"
@@ -120,9 +120,9 @@ async fn what_is_too_long_is_cut_visibly_and_on_a_character() {
         (9, 4, "aé", true),
         (0, 9, "", true),
     ] {
-        let mut asked = get(&server);
-        (asked.max_bytes, asked.max_content) = (max_bytes, max_content);
-        let found = fetched(asked).await;
+        let mut request = get(&server);
+        (request.max_bytes, request.max_content) = (max_bytes, max_content);
+        let found = fetched(request).await;
         assert_eq!(
             (found.content.as_str(), found.truncated),
             (expect, truncated)
@@ -138,9 +138,9 @@ async fn a_compressed_body_is_bounded_after_decompression() {
     let packed = gzip.finish().unwrap();
     let headers = "content-type: text/plain\r\ncontent-encoding: gzip\r\n";
     let server = FakeServer::answering(answer(200, headers, packed)).await;
-    let mut asked = get(&server);
-    asked.max_bytes = 1000;
-    let found = fetched(asked).await;
+    let mut request = get(&server);
+    request.max_bytes = 1000;
+    let found = fetched(request).await;
     assert_eq!(found.content, "x".repeat(1000));
     assert!(found.truncated);
     assert_eq!(found.full_size, None, "nobody knows");
@@ -155,18 +155,18 @@ async fn the_method_body_and_headers_arrive_as_asked() {
         FetchMethod::Patch,
         FetchMethod::Delete,
     ] {
-        let mut asked = get(&server);
-        asked.method = method;
-        asked.body = Some(FetchBody::from(json!({"a": 1})));
-        asked.headers.insert("accept".into(), "text/x".into());
-        fetched(asked).await;
-        let heard = server.heard().pop().unwrap();
-        assert_eq!(heard.method, method.to_string());
-        assert_eq!(heard.target, "/page?x=1");
-        assert_eq!(heard.body, "{\"a\":1}");
-        assert_eq!(heard.header("content-type"), "application/json");
-        assert_eq!(heard.header("accept"), "text/x");
-        assert!(heard.header("user-agent").starts_with("manyhands/"));
+        let mut request = get(&server);
+        request.method = method;
+        request.body = Some(FetchBody::from(json!({"a": 1})));
+        request.headers.insert("accept".into(), "text/x".into());
+        fetched(request).await;
+        let received = server.received().pop().unwrap();
+        assert_eq!(received.method, method.to_string());
+        assert_eq!(received.target, "/page?x=1");
+        assert_eq!(received.body, "{\"a\":1}");
+        assert_eq!(received.header("content-type"), "application/json");
+        assert_eq!(received.header("accept"), "text/x");
+        assert!(received.header("user-agent").starts_with("manyhands/"));
     }
 }
 
@@ -174,12 +174,12 @@ async fn the_method_body_and_headers_arrive_as_asked() {
 async fn a_refused_header_keeps_the_request_at_home() {
     let server = FakeServer::answering(ok("text/plain", "reached")).await;
     for name in ["Authorization", "Cookie", "Host", "X-Api-Key"] {
-        let mut asked = get(&server);
-        asked.headers.insert(name.into(), "v".into());
-        let error = fetch(&open(), asked, None).await.unwrap_err();
+        let mut request = get(&server);
+        request.headers.insert(name.into(), "v".into());
+        let error = fetch(&open(), request, None).await.unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
     }
-    assert!(server.heard().is_empty());
+    assert!(server.received().is_empty());
     assert_eq!(fetched(get(&server)).await.content, "reached");
 }
 
@@ -208,7 +208,7 @@ async fn private_addresses_are_out_of_reach_unless_allowed() {
         let error = fetch(&open(), FetchRequest::get(url), None).await;
         assert!(matches!(error, Err(FetchError::Egress(_))), "{url}");
     }
-    assert!(canary.heard().is_empty());
+    assert!(canary.received().is_empty());
     assert_eq!(fetched(get(&canary)).await.content, "canary");
 }
 
@@ -221,9 +221,9 @@ async fn a_get_follows_redirects_and_says_where_it_ended() {
         (found.url, found.content.as_str()),
         (target.url("/end"), "there")
     );
-    let mut asked = get(&server);
-    asked.max_redirects = 0;
-    let error = fetch(&open(), asked, None).await.unwrap_err();
+    let mut request = get(&server);
+    request.max_redirects = 0;
+    let error = fetch(&open(), request, None).await.unwrap_err();
     assert!(matches!(
         error,
         FetchError::Egress(EgressError::Redirects { max: 0 })
@@ -236,23 +236,23 @@ async fn what_is_sent_to_one_place_is_not_led_to_another() {
     for status in [301, 302, 303, 307, 308] {
         let other = FakeServer::answering(ok("text/plain", "x")).await;
         let server = FakeServer::answering(redirect(status, &other.url("/"))).await;
-        let mut asked = get(&server);
-        asked.method = FetchMethod::Post;
-        asked.body = Some(FetchBody::Text("canary".into()));
-        let error = fetch(&open(), asked, None).await.unwrap_err();
+        let mut request = get(&server);
+        request.method = FetchMethod::Post;
+        request.body = Some(FetchBody::Text("canary".into()));
+        let error = fetch(&open(), request, None).await.unwrap_err();
         assert!(matches!(error, FetchError::Redirected { .. }), "{error}");
-        assert!(other.heard().is_empty(), "{status}");
-        assert_eq!(server.heard()[0].body, "canary");
+        assert!(other.received().is_empty(), "{status}");
+        assert_eq!(server.received()[0].body, "canary");
     }
 }
 
 #[tokio::test]
 async fn a_silent_server_is_given_up() {
     let server = FakeServer::answering("HTTP/1.1 200 X\r\ncontent-length: 9\r\n\r\n").await;
-    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut asked = FetchRequest::get(format!("http://{}/", silent.local_addr().unwrap()));
-    asked.timeout = Duration::from_millis(50);
-    let error = fetch(&open(), asked, None).await.unwrap_err();
+    let unresponsive = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut request = FetchRequest::get(format!("http://{}/", unresponsive.local_addr().unwrap()));
+    request.timeout = Duration::from_millis(50);
+    let error = fetch(&open(), request, None).await.unwrap_err();
     assert!(matches!(
         error,
         FetchError::Egress(EgressError::TimedOut(_))
@@ -283,7 +283,7 @@ fn profile(server: &FakeServer, prefix: &str) -> AuthProfile {
 async fn a_secret_reaches_its_place_and_never_another_origin() {
     let other = FakeServer::answering(ok("text/plain", "other")).await;
     let elsewhere = other.url("/api");
-    let server = FakeServer::start(move |heard| match heard.target.as_str() {
+    let server = FakeServer::start(move |received| match received.target.as_str() {
         "/api/away" => redirect(302, &elsewhere),
         "/api/along" => redirect(307, "/api/end"),
         _ => ok("text/plain", "end"),
@@ -297,25 +297,25 @@ async fn a_secret_reaches_its_place_and_never_another_origin() {
     assert_eq!(ask("/api/along", &whole).await.unwrap().content, "end");
     assert!(
         server
-            .heard()
+            .received()
             .iter()
-            .all(|heard| heard.header("x-key") == "Key canary")
+            .all(|received| received.header("x-key") == "Key canary")
     );
     assert_eq!(ask("/api/away", &whole).await.unwrap().content, "other");
-    assert_eq!(other.heard().len(), 1);
-    assert!(!format!("{:?}", other.heard()).contains("canary"));
+    assert_eq!(other.received().len(), 1);
+    assert!(!format!("{:?}", other.received()).contains("canary"));
     let error = fetch(&open(), FetchRequest::get(other.url("/api")), Some(&whole)).await;
     assert!(matches!(
         error,
         Err(FetchError::Auth(AuthError::Mismatch { .. }))
     ));
-    assert_eq!(other.heard().len(), 1, "and nothing was sent there");
+    assert_eq!(other.received().len(), 1, "and nothing was sent there");
 }
 
 /// On its own host too, a redirect could lead the secret beyond the paths it is meant for.
 #[tokio::test]
 async fn a_secret_for_some_paths_follows_no_redirect() {
-    let server = FakeServer::start(|heard| match heard.target.as_str() {
+    let server = FakeServer::start(|received| match received.target.as_str() {
         "/api/open" => redirect(302, "/others/collect"),
         _ => ok("text/plain", "end"),
     })
@@ -330,8 +330,8 @@ async fn a_secret_for_some_paths_follows_no_redirect() {
             .contains("auth profile covers only a part"),
         "{error}"
     );
-    assert_eq!(server.heard().len(), 1);
+    assert_eq!(server.received().len(), 1);
     assert!(ask("/others/collect").await.is_err());
-    assert_eq!(server.heard().len(), 1);
+    assert_eq!(server.received().len(), 1);
     assert_eq!(ask("/api/x").await.unwrap().content, "end");
 }

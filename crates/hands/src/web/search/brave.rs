@@ -6,14 +6,14 @@ use manyhands_guard::Request;
 use serde::Deserialize;
 use url::Url;
 
-use super::way::{RawResult, SearchClient, accept_json, sensitive};
+use super::client::{RawResult, SearchClient, accept_json, sensitive};
 use super::{Hit, ProviderName, SearchError, SearchProvider};
 
 pub(super) const API: &str = "https://api.search.brave.com/";
 
 /// Brave search.
 pub struct Brave {
-    way: SearchClient,
+    search_client: SearchClient,
     base: Url,
     key: Secret,
 }
@@ -33,16 +33,20 @@ struct Web {
 
 impl Brave {
     /// Brave at `base`, with the owner's `key`.
-    pub fn new(way: SearchClient, base: &str, key: Secret) -> Result<Self, SearchError> {
-        let base = way.base(base)?;
-        Ok(Self { way, base, key })
+    pub fn new(search_client: SearchClient, base: &str, key: Secret) -> Result<Self, SearchError> {
+        let base = search_client.base(base)?;
+        Ok(Self {
+            search_client,
+            base,
+            key,
+        })
     }
 }
 
 #[async_trait]
 impl SearchProvider for Brave {
     fn name(&self) -> ProviderName {
-        self.way.provider
+        self.search_client.provider
     }
 
     async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError> {
@@ -62,7 +66,7 @@ impl SearchProvider for Brave {
             "x-subscription-token",
             key,
         )?;
-        let found: Results = match self.way.ask_json(request, &[401, 403]).await {
+        let found: Results = match self.search_client.send_json(request, &[401, 403]).await {
             // Brave reports a wrong key as an invalid parameter.
             Err(SearchError::Status {
                 provider,
@@ -78,9 +82,9 @@ impl SearchProvider for Brave {
             found => found?,
         };
         if found.r#type != "search" {
-            return Err(self.way.layout("it is not a search response"));
+            return Err(self.search_client.layout("it is not a search response"));
         }
         let results = found.web.map_or_else(Vec::new, |web| web.results);
-        self.way.hits(results, max)
+        self.search_client.hits(results, max)
     }
 }

@@ -7,7 +7,7 @@ use url::{Url, form_urlencoded};
 
 use super::super::charset::{Completeness, decode};
 use super::super::html;
-use super::way::{RawResult, SearchClient, excerpt};
+use super::client::{RawResult, SearchClient, excerpt};
 use super::{Hit, ProviderName, SearchError, SearchProvider};
 
 pub(super) const PAGE: &str = "https://html.duckduckgo.com/html/";
@@ -20,22 +20,25 @@ const NOTHING: &str = ".no-results, .result--no-result";
 
 /// DuckDuckGo's page.
 pub struct DuckDuckGo {
-    way: SearchClient,
+    search_client: SearchClient,
     page: Url,
 }
 
 impl DuckDuckGo {
     /// The page at `page`.
-    pub fn new(way: SearchClient, page: &str) -> Result<Self, SearchError> {
-        let page = way.base(page)?;
-        Ok(Self { way, page })
+    pub fn new(search_client: SearchClient, page: &str) -> Result<Self, SearchError> {
+        let page = search_client.base(page)?;
+        Ok(Self {
+            search_client,
+            page,
+        })
     }
 }
 
 #[async_trait]
 impl SearchProvider for DuckDuckGo {
     fn name(&self) -> ProviderName {
-        self.way.provider
+        self.search_client.provider
     }
 
     /// Sends the same request as the form on the page.
@@ -55,12 +58,12 @@ impl SearchProvider for DuckDuckGo {
                 .headers
                 .insert(name, HeaderValue::from_static(value));
         }
-        let answer = self.way.ask(request).await?;
+        let answer = self.search_client.send(request).await?;
         let status = answer.status.as_u16();
         // DuckDuckGo blocks with a success status.
         if matches!(status, 202 | 401 | 403 | 418) {
             let reason = format!("it answered {status} instead of results");
-            return Err(self.way.blocked(reason));
+            return Err(self.search_client.blocked(reason));
         }
         if !answer.status.is_success() {
             return Err(SearchError::Status {
@@ -69,18 +72,18 @@ impl SearchProvider for DuckDuckGo {
                 excerpt: excerpt(&answer.body),
             });
         }
-        let (way, page) = (self.way.clone(), self.page.clone());
+        let (search_client, page) = (self.search_client.clone(), self.page.clone());
         let read = tokio::task::spawn_blocking(move || {
             let text = decode(&answer.body, None, &page, Completeness::Whole);
-            read(&way, &html::parse(&text).document, &page, max)
+            read(&search_client, &html::parse(&text).document, &page, max)
         });
         let read = read.await;
-        read.unwrap_or_else(|error| Err(self.way.layout(error.to_string())))
+        read.unwrap_or_else(|error| Err(self.search_client.layout(error.to_string())))
     }
 }
 
 fn read(
-    way: &SearchClient,
+    search_client: &SearchClient,
     document: &Document,
     page: &Url,
     max: usize,
@@ -94,17 +97,17 @@ fn read(
     if items.is_empty() {
         // Only without results: a page about captchas contains these words too.
         if document.select(WALL).exists() {
-            return Err(way.blocked("it asks to prove that the client is not a robot"));
+            return Err(search_client.blocked("it asks to prove that the client is not a robot"));
         }
         if !results.exists() && document.select(NOTHING).exists() {
             return Ok(Vec::new());
         }
-        return Err(way.layout("neither results nor the words that there are none"));
+        return Err(search_client.layout("neither results nor the words that there are none"));
     }
-    let hits = way.hits(items, max)?;
+    let hits = search_client.hits(items, max)?;
     // A changed page layout usually shows as missing snippets first.
     if hits.len() > 1 && hits.iter().all(|hit| hit.content.is_empty()) {
-        return Err(way.layout("its results have no snippets"));
+        return Err(search_client.layout("its results have no snippets"));
     }
     Ok(hits)
 }

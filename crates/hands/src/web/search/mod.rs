@@ -4,12 +4,12 @@
 //! unknown format, is an error: an agent that takes a block for an empty result draws wrong conclusions.
 
 mod brave;
+mod client;
 mod duckduckgo;
 mod searxng;
 mod tavily;
 #[cfg(test)]
 mod tests;
-mod way;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use manyhands_core::Secret;
 use manyhands_guard::{Egress, EgressError};
 
 pub use brave::Brave;
+pub use client::SearchClient;
 pub use duckduckgo::DuckDuckGo;
 pub use searxng::SearXng;
 pub use tavily::Tavily;
-pub use way::SearchClient;
 
 /// Maximum results.
 pub const MAX_RESULTS: usize = 20;
@@ -239,28 +239,28 @@ impl Searchers {
     /// Creates the providers of `settings`. DuckDuckGo needs no setting.
     pub fn configured(settings: SearchSettings, egress: Arc<Egress>) -> Result<Self, SearchError> {
         let timeout = settings.timeout.unwrap_or(SEARCH_TIMEOUT);
-        let way = |provider| SearchClient {
+        let search_client = |provider| SearchClient {
             provider,
             egress: Arc::clone(&egress),
             timeout,
         };
         let mut providers: Vec<Box<dyn SearchProvider>> = Vec::new();
         if let Some(key) = settings.tavily_api_key {
-            let way = way(ProviderName::Tavily);
-            providers.push(Box::new(Tavily::new(way, tavily::API, key)?));
+            let search_client = search_client(ProviderName::Tavily);
+            providers.push(Box::new(Tavily::new(search_client, tavily::API, key)?));
         }
         if let Some(key) = settings.brave_api_key {
-            let way = way(ProviderName::Brave);
-            providers.push(Box::new(Brave::new(way, brave::API, key)?));
+            let search_client = search_client(ProviderName::Brave);
+            providers.push(Box::new(Brave::new(search_client, brave::API, key)?));
         }
         if let Some(url) = settings.searxng_url {
-            let way = way(ProviderName::SearXng);
-            providers.push(Box::new(SearXng::new(way, &url)?));
+            let search_client = search_client(ProviderName::SearXng);
+            providers.push(Box::new(SearXng::new(search_client, &url)?));
         }
         // DuckDuckGo is tried on its own initiative only if nothing else is configured.
         let tried = providers.len().max(1);
-        let way = way(ProviderName::DuckDuckGo);
-        providers.push(Box::new(DuckDuckGo::new(way, duckduckgo::PAGE)?));
+        let search_client = search_client(ProviderName::DuckDuckGo);
+        providers.push(Box::new(DuckDuckGo::new(search_client, duckduckgo::PAGE)?));
         Ok(Self { providers, tried })
     }
 
@@ -270,25 +270,27 @@ impl Searchers {
         Self { providers, tried }
     }
 
-    /// The provider named `wanted`, or the best one.
-    pub fn choose(&self, wanted: Option<&str>) -> Result<&dyn SearchProvider, SearchError> {
-        let wanted = wanted.map(str::parse::<ProviderName>).transpose()?;
+    /// The provider named `requested`, or the best one.
+    pub fn choose(&self, requested: Option<&str>) -> Result<&dyn SearchProvider, SearchError> {
+        let requested = requested.map(str::parse::<ProviderName>).transpose()?;
         let mut providers = self.providers.iter().map(Box::as_ref);
-        match providers.find(|provider| wanted.is_none_or(|wanted| provider.name() == wanted)) {
+        match providers
+            .find(|provider| requested.is_none_or(|requested| provider.name() == requested))
+        {
             Some(provider) => Ok(provider),
             None => Err(SearchError::NotConfigured {
-                provider: wanted.unwrap_or(ProviderName::DuckDuckGo),
+                provider: requested.unwrap_or(ProviderName::DuckDuckGo),
             }),
         }
     }
 
-    /// At most `max` results (never more than [`MAX_RESULTS`]) from the provider named `wanted`, or from the
+    /// At most `max` results (never more than [`MAX_RESULTS`]) from the provider named `requested`, or from the
     /// first configured one that succeeds.
     pub async fn search(
         &self,
         query: &str,
         max: usize,
-        wanted: Option<&str>,
+        requested: Option<&str>,
     ) -> Result<SearchResults, SearchError> {
         let query = query.trim();
         if query.is_empty() {
@@ -296,8 +298,8 @@ impl Searchers {
         }
         let max = max.clamp(1, MAX_RESULTS);
         let mut failures = Vec::new();
-        let all = match wanted {
-            Some(_) => vec![self.choose(wanted)?],
+        let all = match requested {
+            Some(_) => vec![self.choose(requested)?],
             None => self
                 .providers
                 .iter()

@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use super::way::{RawResult, SearchClient, accept_json};
+use super::client::{RawResult, SearchClient, accept_json};
 use super::{Hit, ProviderName, SearchError, SearchProvider};
 
 /// A SearXNG server.
 pub struct SearXng {
-    way: SearchClient,
+    search_client: SearchClient,
     base: Url,
 }
 
@@ -24,16 +24,19 @@ struct Results {
 
 impl SearXng {
     /// The server at `base`.
-    pub fn new(way: SearchClient, base: &str) -> Result<Self, SearchError> {
-        let base = way.base(base)?;
-        Ok(Self { way, base })
+    pub fn new(search_client: SearchClient, base: &str) -> Result<Self, SearchError> {
+        let base = search_client.base(base)?;
+        Ok(Self {
+            search_client,
+            base,
+        })
     }
 }
 
 #[async_trait]
 impl SearchProvider for SearXng {
     fn name(&self) -> ProviderName {
-        self.way.provider
+        self.search_client.provider
     }
 
     async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError> {
@@ -44,10 +47,10 @@ impl SearchProvider for SearXng {
             .append_pair("format", "json");
         let mut request = Request::get(url);
         accept_json(&mut request.headers);
-        let found: Results = match self.way.ask_json(request, &[403]).await {
+        let found: Results = match self.search_client.send_json(request, &[403]).await {
             // There is no key: this is how it refuses a disabled format.
             Err(SearchError::Key { .. }) => {
-                return Err(self.way.blocked(
+                return Err(self.search_client.blocked(
                     "it answered 403; add json to search.formats in its settings.yml, and let its limiter pass this machine",
                 ));
             }
@@ -57,9 +60,9 @@ impl SearchProvider for SearXng {
         if found.results.is_empty() && !found.unresponsive_engines.is_empty() {
             let engines: Vec<String> = found.unresponsive_engines.iter().map(engine).collect();
             let reason = format!("none of its engines gave results; {}", engines.join(", "));
-            return Err(self.way.blocked(reason));
+            return Err(self.search_client.blocked(reason));
         }
-        self.way.hits(found.results, max)
+        self.search_client.hits(found.results, max)
     }
 }
 

@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::way::{RawResult, SearchClient, sensitive};
+use super::client::{RawResult, SearchClient, sensitive};
 use super::{Hit, ProviderName, SearchError, SearchProvider};
 
 pub(super) const API: &str = "https://api.tavily.com/";
 
 /// Tavily search.
 pub struct Tavily {
-    way: SearchClient,
+    search_client: SearchClient,
     base: Url,
     key: Secret,
 }
@@ -26,16 +26,20 @@ struct Results {
 
 impl Tavily {
     /// Tavily at `base`, with the owner's `key`.
-    pub fn new(way: SearchClient, base: &str, key: Secret) -> Result<Self, SearchError> {
-        let base = way.base(base)?;
-        Ok(Self { way, base, key })
+    pub fn new(search_client: SearchClient, base: &str, key: Secret) -> Result<Self, SearchError> {
+        let base = search_client.base(base)?;
+        Ok(Self {
+            search_client,
+            base,
+            key,
+        })
     }
 }
 
 #[async_trait]
 impl SearchProvider for Tavily {
     fn name(&self) -> ProviderName {
-        self.way.provider
+        self.search_client.provider
     }
 
     async fn search(&self, query: &str, max: usize) -> Result<Vec<Hit>, SearchError> {
@@ -48,8 +52,12 @@ impl SearchProvider for Tavily {
         sensitive(self.name(), &mut request.headers, "authorization", &bearer)?;
         let body = json!({"query": query, "max_results": max, "search_depth": "basic"});
         request.body = Some(body.to_string().into());
-        match self.way.ask_json::<Results>(request, &[401, 403]).await {
-            Ok(found) => self.way.hits(found.results, max),
+        match self
+            .search_client
+            .send_json::<Results>(request, &[401, 403])
+            .await
+        {
+            Ok(found) => self.search_client.hits(found.results, max),
             // The plan or the credit is exhausted.
             Err(SearchError::Status {
                 status: 432 | 433, ..

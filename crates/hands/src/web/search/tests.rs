@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::super::fake::{FakeServer, ReceivedRequest, answer, form, guarded, ok, open, redirect};
 use super::*;
 
-fn way(provider: ProviderName, egress: Arc<Egress>) -> SearchClient {
+fn client_of(provider: ProviderName, egress: Arc<Egress>) -> SearchClient {
     SearchClient {
         provider,
         egress,
@@ -13,14 +13,16 @@ fn way(provider: ProviderName, egress: Arc<Egress>) -> SearchClient {
 
 /// Each provider at `server`, with the key `right`.
 fn at(name: ProviderName, server: &FakeServer, egress: Arc<Egress>) -> Searchers {
-    let way = way(name, egress);
+    let client_of = client_of(name, egress);
     let key = Secret::new("right");
     let base = server.url("");
     let provider: Box<dyn SearchProvider> = match name {
-        ProviderName::Tavily => Box::new(Tavily::new(way, &base, key).unwrap()),
-        ProviderName::Brave => Box::new(Brave::new(way, &base, key).unwrap()),
-        ProviderName::SearXng => Box::new(SearXng::new(way, &server.url("/sx")).unwrap()),
-        ProviderName::DuckDuckGo => Box::new(DuckDuckGo::new(way, &server.url("/html/")).unwrap()),
+        ProviderName::Tavily => Box::new(Tavily::new(client_of, &base, key).unwrap()),
+        ProviderName::Brave => Box::new(Brave::new(client_of, &base, key).unwrap()),
+        ProviderName::SearXng => Box::new(SearXng::new(client_of, &server.url("/sx")).unwrap()),
+        ProviderName::DuckDuckGo => {
+            Box::new(DuckDuckGo::new(client_of, &server.url("/html/")).unwrap())
+        }
     };
     Searchers::of(vec![provider])
 }
@@ -299,11 +301,11 @@ async fn a_changed_layout_is_not_an_empty_list() {
 async fn a_refused_key_names_its_setting_and_not_itself() {
     for name in [ProviderName::Tavily, ProviderName::Brave] {
         let server = FakeServer::start(fake(name)).await;
-        let way = way(name, open());
+        let client_of = client_of(name, open());
         let key = Secret::new("wrong-canary");
         let provider: Box<dyn SearchProvider> = match name {
-            ProviderName::Tavily => Box::new(Tavily::new(way, &server.url(""), key).unwrap()),
-            _ => Box::new(Brave::new(way, &server.url("/"), key).unwrap()),
+            ProviderName::Tavily => Box::new(Tavily::new(client_of, &server.url(""), key).unwrap()),
+            _ => Box::new(Brave::new(client_of, &server.url("/"), key).unwrap()),
         };
         let error = provider.search("rust & c++", 3).await.unwrap_err();
         assert!(matches!(error, SearchError::Key { .. }), "{error}");
@@ -360,7 +362,7 @@ async fn a_private_server_is_out_of_reach_unless_allowed() {
             matches!(&refused, Err(SearchError::Egress { error, .. }) if private(error)),
             "{name}"
         );
-        assert!(server.heard().is_empty());
+        assert!(server.received().is_empty());
         assert!(search(name, &server).await.is_ok());
     }
 }
@@ -459,7 +461,7 @@ async fn the_next_engine_answers_where_the_first_fails() {
 }
 
 #[tokio::test]
-async fn a_question_goes_to_no_engine_that_the_owner_did_not_choose() {
+async fn only_configured_search_backends_are_queried() {
     let broken = FakeServer::answering(answer(500, "", "broken inside")).await;
     let settings = SearchSettings {
         searxng_url: Some(broken.url("/sx")),

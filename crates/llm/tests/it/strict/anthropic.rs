@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Checked, arguments_schema, ensure, id, list, name, only, post, text};
-use crate::fake::Heard;
+use crate::fake::ReceivedRequest;
 use crate::support::KEY;
 
 const FIELDS: [&str; 12] = [
@@ -21,10 +21,10 @@ const FIELDS: [&str; 12] = [
     "stop_sequences",
 ];
 
-pub fn check(heard: &Heard) -> Checked {
+pub fn check(received: &ReceivedRequest) -> Checked {
     let headers = [("x-api-key", KEY), ("anthropic-version", "2023-06-01")];
-    post(heard, "/v1/messages", &headers)?;
-    let body = &heard.body;
+    post(received, "/v1/messages", &headers)?;
+    let body = &received.body;
     only(body, &FIELDS)?;
     ensure(body["stream"] == true, "stream")?;
     ensure(
@@ -83,24 +83,24 @@ fn thinking(body: &Value) -> Checked {
         Some("enabled") => {
             ensure(!new, "thinking.type.enabled is not supported")?;
             let budget = body["thinking"]["budget_tokens"].as_u64().unwrap_or(0);
-            let most = body["max_tokens"].as_u64().unwrap_or(0);
-            ensure(budget >= 1_024 && budget < most, "budget_tokens")?;
-            first_thought(body)
+            let max_length = body["max_tokens"].as_u64().unwrap_or(0);
+            ensure(budget >= 1_024 && budget < max_length, "budget_tokens")?;
+            starts_with_thinking(body)
         }
         Some(other) => Err(format!("thinking {other}")),
     }
 }
 
 /// With a budget, a reply that is continued must begin with its thoughts.
-fn first_thought(body: &Value) -> Checked {
+fn starts_with_thinking(body: &Value) -> Checked {
     let messages = list(&body["messages"], "messages")?;
-    let [.., said, results] = &messages[..] else {
+    let [.., reply, results] = &messages[..] else {
         return Ok(());
     };
     if results["content"][0]["type"] != "tool_result" {
         return Ok(());
     }
-    let first = said["content"][0]["type"].as_str().unwrap_or("");
+    let first = reply["content"][0]["type"].as_str().unwrap_or("");
     ensure(
         first.ends_with("thinking"),
         format!("expected thinking, but found {first}"),

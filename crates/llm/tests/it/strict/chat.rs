@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Checked, arguments_schema, data_url, ensure, id, list, name, only, post, text};
-use crate::fake::Heard;
+use crate::fake::ReceivedRequest;
 use crate::support::KEY;
 
 const FIELDS: [&str; 19] = [
@@ -28,10 +28,14 @@ const FIELDS: [&str; 19] = [
     "parallel_tool_calls",
 ];
 
-pub fn check(heard: &Heard) -> Checked {
+pub fn check(received: &ReceivedRequest) -> Checked {
     let bearer = format!("Bearer {KEY}");
-    post(heard, "/v1/chat/completions", &[("authorization", &bearer)])?;
-    let body = &heard.body;
+    post(
+        received,
+        "/v1/chat/completions",
+        &[("authorization", &bearer)],
+    )?;
+    let body = &received.body;
     only(body, &FIELDS)?;
     ensure(body["stream"] == true, "stream")?;
     ensure(

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Checked, arguments_schema, ensure, list, name, only, post, text};
-use crate::fake::Heard;
+use crate::fake::ReceivedRequest;
 use crate::support::KEY;
 
 const CONFIG: [&str; 11] = [
@@ -20,14 +20,14 @@ const CONFIG: [&str; 11] = [
     "responseJsonSchema",
 ];
 
-pub fn check(heard: &Heard) -> Checked {
-    let target = heard.target.as_str();
+pub fn check(received: &ReceivedRequest) -> Checked {
+    let target = received.target.as_str();
     let model = target
         .strip_prefix("/v1beta/models/")
         .and_then(|rest| rest.strip_suffix(":streamGenerateContent?alt=sse"))
         .ok_or_else(|| format!("target {target}"))?;
-    post(heard, target, &[("x-goog-api-key", KEY)])?;
-    let body = &heard.body;
+    post(received, target, &[("x-goog-api-key", KEY)])?;
+    let body = &received.body;
     only(
         body,
         &[

@@ -7,7 +7,7 @@ pub mod responses;
 
 use serde_json::Value;
 
-use crate::fake::Heard;
+use crate::fake::ReceivedRequest;
 
 type Checked = Result<(), String>;
 
@@ -35,15 +35,21 @@ fn text<'v>(value: &'v Value, what: &str) -> Result<&'v str, String> {
     text.ok_or_else(|| format!("{what} is no text: {value}"))
 }
 
-fn post(heard: &Heard, target: &str, headers: &[(&str, &str)]) -> Checked {
-    ensure(heard.method == "POST", format!("method {}", heard.method))?;
-    ensure(heard.target == target, format!("target {}", heard.target))?;
+fn post(received: &ReceivedRequest, target: &str, headers: &[(&str, &str)]) -> Checked {
     ensure(
-        heard.header("content-type") == "application/json",
+        received.method == "POST",
+        format!("method {}", received.method),
+    )?;
+    ensure(
+        received.target == target,
+        format!("target {}", received.target),
+    )?;
+    ensure(
+        received.header("content-type") == "application/json",
         "content-type",
     )?;
     for (name, value) in headers {
-        ensure(heard.header(name) == *value, format!("header {name}"))?;
+        ensure(received.header(name) == *value, format!("header {name}"))?;
     }
     Ok(())
 }
@@ -57,11 +63,11 @@ fn name(value: &Value) -> Checked {
     )
 }
 
-fn id(value: &Value, most: usize) -> Result<String, String> {
+fn id(value: &Value, max_length: usize) -> Result<String, String> {
     let id = text(value, "id")?;
     let legal = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-');
     ensure(
-        id.len() <= most && id.bytes().all(legal),
+        id.len() <= max_length && id.bytes().all(legal),
         format!("id {id}"),
     )?;
     Ok(id.to_owned())
@@ -86,7 +92,7 @@ fn data_url(value: &Value) -> Checked {
 #[test]
 fn each_check_refuses_what_the_real_one_refuses() {
     use serde_json::json;
-    let heard = |target: &str, header: (&str, &str), body: Value| Heard {
+    let received = |target: &str, header: (&str, &str), body: Value| ReceivedRequest {
         method: "POST".into(),
         target: target.into(),
         headers: [
@@ -101,11 +107,12 @@ fn each_check_refuses_what_the_real_one_refuses() {
     };
     let key = crate::support::KEY;
     let bearer = format!("Bearer {key}");
-    let claude = |body: Value| anthropic::check(&heard("/v1/messages", ("x-api-key", key), body));
-    let good = json!({ "model": "claude-opus-5", "max_tokens": 9, "stream": true, "messages": [{ "role": "user", "content": [{ "type": "text", "text": "hi" }] }] });
-    assert_eq!(claude(good.clone()), Ok(()));
+    let claude =
+        |body: Value| anthropic::check(&received("/v1/messages", ("x-api-key", key), body));
+    let valid = json!({ "model": "claude-opus-5", "max_tokens": 9, "stream": true, "messages": [{ "role": "user", "content": [{ "type": "text", "text": "hi" }] }] });
+    assert_eq!(claude(valid.clone()), Ok(()));
     let with = |key: &str, value: Value| {
-        let mut body = good.clone();
+        let mut body = valid.clone();
         body[key] = value;
         body
     };
@@ -123,7 +130,7 @@ fn each_check_refuses_what_the_real_one_refuses() {
         ),
         with(
             "messages",
-            json!([good["messages"][0], { "role": "assistant", "content": [call] }, good["messages"][0]]),
+            json!([valid["messages"][0], { "role": "assistant", "content": [call] }, valid["messages"][0]]),
         ),
         with(
             "messages",
@@ -131,14 +138,14 @@ fn each_check_refuses_what_the_real_one_refuses() {
         ),
         with(
             "messages",
-            json!([good["messages"][0], good["messages"][0]]),
+            json!([valid["messages"][0], valid["messages"][0]]),
         ),
     ] {
         assert!(claude(wrong.clone()).is_err(), "{wrong}");
     }
     let gpt = |messages: Value| {
         let body = json!({ "model": "gpt-4o", "stream": true, "stream_options": { "include_usage": true }, "max_tokens": 9, "messages": messages });
-        chat::check(&heard(
+        chat::check(&received(
             "/v1/chat/completions",
             ("authorization", &bearer),
             body,
@@ -158,7 +165,7 @@ fn each_check_refuses_what_the_real_one_refuses() {
     let google = |contents: Value| {
         let target = "/v1beta/models/gemini-3.5-flash:streamGenerateContent?alt=sse";
         let body = json!({ "contents": contents, "generationConfig": { "maxOutputTokens": 9 } });
-        gemini::check(&heard(target, ("x-goog-api-key", key), body))
+        gemini::check(&received(target, ("x-goog-api-key", key), body))
     };
     let hi = json!({ "role": "user", "parts": [{ "text": "hi" }] });
     assert_eq!(google(json!([hi])), Ok(()));
@@ -174,7 +181,7 @@ fn each_check_refuses_what_the_real_one_refuses() {
     }
     let newer = |input: Value| {
         let body = json!({ "model": "gpt-5.5", "stream": true, "store": false, "max_output_tokens": 16, "input": input });
-        responses::check(&heard("/v1/responses", ("authorization", &bearer), body))
+        responses::check(&received("/v1/responses", ("authorization", &bearer), body))
     };
     let hi = json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "hi" }] });
     assert_eq!(newer(json!([hi])), Ok(()));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Checked, arguments_schema, data_url, ensure, id, list, name, only, post, text};
-use crate::fake::Heard;
+use crate::fake::ReceivedRequest;
 use crate::support::KEY;
 
 const FIELDS: [&str; 15] = [
@@ -24,10 +24,10 @@ const FIELDS: [&str; 15] = [
     "prompt_cache_key",
 ];
 
-pub fn check(heard: &Heard) -> Checked {
+pub fn check(received: &ReceivedRequest) -> Checked {
     let bearer = format!("Bearer {KEY}");
-    post(heard, "/v1/responses", &[("authorization", &bearer)])?;
-    let body = &heard.body;
+    post(received, "/v1/responses", &[("authorization", &bearer)])?;
+    let body = &received.body;
     only(body, &FIELDS)?;
     ensure(
         body["stream"] == true && body["store"] == false,
@@ -37,9 +37,9 @@ pub fn check(heard: &Heard) -> Checked {
         body["max_output_tokens"].as_u64().is_some_and(|n| n >= 16),
         "max_output_tokens",
     )?;
-    let thinks = text(&body["model"], "model")?.starts_with("gpt-5");
+    let is_reasoning = text(&body["model"], "model")?.starts_with("gpt-5");
     ensure(
-        !(thinks && body.get("temperature").is_some()),
+        !(is_reasoning && body.get("temperature").is_some()),
         "Unsupported parameter: temperature",
     )?;
     if let Some(reasoning) = body.get("reasoning") {
@@ -62,15 +62,15 @@ pub fn check(heard: &Heard) -> Checked {
 
 fn items(items: &[Value]) -> Checked {
     let mut open: Vec<String> = Vec::new();
-    let mut thought = false;
+    let mut has_reasoning = false;
     for item in items {
         let kind = text(&item["type"], "type")?;
         let follows = matches!(kind, "function_call") || item["role"] == "assistant";
         ensure(
-            !thought || follows,
+            !has_reasoning || follows,
             "reasoning without its required following item",
         )?;
-        thought = false;
+        has_reasoning = false;
         match kind {
             "message" => message(item)?,
             "reasoning" => {
@@ -81,7 +81,7 @@ fn items(items: &[Value]) -> Checked {
                     secret.starts_with("enc-"),
                     "The encrypted content could not be verified",
                 )?;
-                thought = true;
+                has_reasoning = true;
             }
             "function_call" => {
                 only(item, &["type", "call_id", "name", "arguments"])?;
@@ -104,7 +104,10 @@ fn items(items: &[Value]) -> Checked {
             other => return Err(format!("item {other}")),
         }
     }
-    ensure(!thought, "reasoning without its required following item")?;
+    ensure(
+        !has_reasoning,
+        "reasoning without its required following item",
+    )?;
     ensure(
         open.is_empty(),
         format!("No tool output found for {open:?}"),

@@ -14,7 +14,8 @@ use manyhands_acp::McpProgram;
 use manyhands_core::{ErrorCode, NodeId, OsEntropy, ToolError};
 use manyhands_federation::servers::{SERVER_VARIABLES, find_program};
 use manyhands_upstream::{
-    Hooks, Server, Speak as _, Timeouts, Transport, Upstream, UpstreamDeps as Below, UpstreamError,
+    Hooks, McpClient as _, Server, Timeouts, Transport, Upstream, UpstreamDeps as Below,
+    UpstreamError,
 };
 use manyhands_wire::{
     ADDITION_CANCEL, ADDITION_SESSION, Client, ClientMode, ConnectParams, Event, EventKind,
