@@ -126,7 +126,9 @@ async function render(chapter, known) {
             index(key, id);
             say(others.join(' '));
           } else if (!reference) say([key, ...others].join(' '));
-          return `<tr${id && ` id="${id}"`}>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
+          // Long keys break after a dot or a slash, and not in the middle of a word.
+          const broken = row.map((cell, at) => (id && !at ? cell.replaceAll(/(?<!<)[./](?=\w|\{)/g, '$&<wbr>') : cell));
+          return `<tr${id && ` id="${id}"`}>${broken.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
         });
         return `<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>\n`;
       },
@@ -175,6 +177,7 @@ function page(all, chapter, { body, headings }, assets) {
     return `${part && `<h2>${escape(part)}</h2>`}<ul>${entries}</ul>`;
   });
   const toc = headings.map(({ level, id, text: words }) => `<li${level > 2 ? ' class="deeper"' : ''}><a href="#${id}">${escape(words)}</a></li>`);
+  const roomy = toc.length < 2;
   const step = (/** @type {Chapter | undefined} */ to, /** @type {string} */ label, /** @type {string} */ name) =>
     to ? `<a class="${name}" rel="${name === 'after' ? 'next' : 'prev'}" href="${base}${to.url}"><small>${label}</small> ${escape(to.title)}</a>` : '';
   return `<!doctype html>
@@ -201,7 +204,7 @@ ${assets.styles.map((file) => `<link rel="stylesheet" href="${base}../${file}">`
 <button type="button" class="bare" id="theme" aria-label="Theme" hidden><svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true"><circle cx="9" cy="9" r="6.5" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M9 2.500a6.500 6.500 0 0 1 0 13z" fill="currentColor"/></svg></button>
 <a class="bare back" href="${base}../"><span>Open the </span>gateway</a>
 </header>
-<div class="columns">
+<div class="columns${roomy ? ' roomy' : ''}">
 <nav class="chapters" id="chapters" aria-label="Chapters" tabindex="-1">
 ${list.join('\n')}
 </nav>
@@ -211,7 +214,7 @@ ${body}
 <nav class="next" aria-label="Previous and next chapter">${step(before, 'Previous', 'before')}${step(after, 'Next', 'after')}</nav>
 </article>
 </main>
-<nav class="toc" aria-label="On this page">${toc.length > 1 ? `<h2>On this page</h2><ul>${toc.join('\n')}</ul>` : ''}</nav>
+${roomy ? '' : `<nav class="toc" aria-label="On this page">${toc.length > 1 ? `<h2>On this page</h2><ul>${toc.join('\n')}</ul>` : ''}</nav>`}
 </div>
 </body>
 </html>
