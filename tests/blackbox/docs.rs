@@ -13,6 +13,7 @@ mod blocks;
 mod commands;
 mod http;
 mod links;
+mod messages;
 
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -144,7 +144,7 @@ async function render(chapter, known) {
         }
         return `<a href="${escape(to)}"${title ? ` title="${escape(title)}"` : ''}>${inner}</a>`;
       },
-      image({ href, text: words }) {
+      image({ href }) {
         const svg = drawings.get(href);
         if (svg) return svg;
         throw new Error(`${chapter.file}: ${href} is not an SVG drawing; other pictures are not embedded`);
