@@ -51,8 +51,8 @@ impl Stage {
         let gateway = Gateway::from(home, command);
         eventually("its own machine is a node", || {
             let listed = gateway.cli(&["nodes", "--json"]).json();
-            let nodes = listed.as_array().cloned().unwrap_or_default();
-            nodes.iter().any(|node| node["online"] == true)
+            let nodes = listed["nodes"].as_array().into_iter().flatten();
+            nodes.into_iter().any(|node| node["online"] == true)
         });
         Self {
             gateway,
