@@ -130,7 +130,7 @@ async function render(chapter, known) {
           const broken = row.map((cell, at) => (id && !at ? cell.replaceAll(/(?<!<)[./](?=\w|\{)/g, '$&<wbr>') : cell));
           return `<tr${id && ` id="${id}"`}>${broken.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
         });
-        return `<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>\n`;
+        return `<div class="wide" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>\n`;
       },
       link({ href, title, tokens }) {
         const inner = this.parser.parseInline(tokens);

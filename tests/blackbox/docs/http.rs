@@ -15,8 +15,8 @@ requests.
 
 - Send the token as `Authorization: Bearer TOKEN`. The column *access* says who may send the request: everybody (*open*), every valid token
   (*token*), or the *owner*.
-- Responses under `/api` are `{\"ok\": true, \"result\": ...}` or `{\"ok\": false, \"code\": ..., \"error\": ..., \"hint\": ...}`. The code is stable, the texts are not.
-- Bodies are JSON objects. Unknown fields are refused by name.
+- Responses under `/api` are `{\"ok\": true, \"result\": ...}` or `{\"ok\": false, \"code\": ..., \"error\": ...}`. The code is stable, the texts are not.
+- Bodies are JSON objects; send them as `Content-Type: application/json`.
 ";
 
 /// One page that lists every operation, by the part of the program it belongs to.
