@@ -30,6 +30,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     manifest: true,
+    // The guide's pages are rendered by tools/guide.mjs, which finds this script in the manifest.
+    rollupOptions: { input: { index: 'index.html', guide: 'guide/main.ts' } },
   },
   server: { proxy: gateway() },
   preview: { proxy: gateway() },

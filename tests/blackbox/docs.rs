@@ -6,8 +6,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::arguments::EVERYTHING;
-use crate::harness::{BINARY, Gateway, run};
+use crate::harness::Gateway;
 use crate::nodes::fixture::Machine;
+
+mod blocks;
+mod commands;
+mod http;
+mod links;
+mod messages;
 
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -42,6 +48,7 @@ fn sorted(value: &Value) -> Value {
 fn the_openapi_document_is_the_one_that_is_served() {
     let served = Gateway::start().get("/api/openapi.json").json();
     drift("openapi.json", &format!("{:#}\n", sorted(&served)));
+    drift("http.md", &http::reference(&served));
 }
 
 #[test]
@@ -50,61 +57,4 @@ fn the_tool_reference_matches_the_tools() {
     let _node = Machine::lend(&gateway, "laptop");
     let printed = gateway.cli(&["tools", "--markdown"]);
     drift("tools.md", &printed.stdout);
-}
-
-/// The fenced blocks of a page that are marked `sh`.
-fn commands(page: &str) -> Vec<String> {
-    let mut blocks = Vec::new();
-    let mut open: Option<Vec<&str>> = None;
-    for line in page.lines() {
-        match (&mut open, line.trim()) {
-            (None, "```sh") => open = Some(Vec::new()),
-            (Some(lines), "```") => {
-                blocks.push(lines.join("\n"));
-                open = None;
-            }
-            (Some(lines), _) => lines.push(line),
-            (None, _) => {}
-        }
-    }
-    blocks
-}
-
-#[test]
-fn every_command_of_the_readme_works() {
-    let page = std::fs::read_to_string(top().join("README.md")).expect("the README");
-    let blocks = commands(&page);
-    assert!(blocks.len() >= 4, "the commands were found: {blocks:?}");
-    let gateway = Gateway::start();
-    let bin = gateway.home.outside("bin");
-    std::fs::create_dir(&bin).expect("a folder");
-    std::os::unix::fs::symlink(BINARY, bin.join("manyhands")).expect("the binary on the path");
-    let path = format!(
-        "{}:{}",
-        bin.display(),
-        std::env::var("PATH").expect("a path")
-    );
-    for block in blocks {
-        let script = block.replace("http://127.0.0.1:7717", &gateway.url);
-        let mut shell = gateway.home.wrap(std::process::Command::new("sh"));
-        shell.args(["-euc", &script]).env("PATH", &path);
-        let ran = run(shell, "");
-        assert_eq!(ran.code, Some(0), "{block}\n{ran:?}");
-        assert!(!ran.stdout.contains("\"ok\":false"), "{block}\n{ran:?}");
-    }
-}
-
-#[test]
-fn every_local_link_of_the_readme_resolves() {
-    let page = std::fs::read_to_string(top().join("README.md")).expect("the README");
-    let targets: Vec<&str> = page
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next())
-        .collect();
-    assert!(targets.len() > 3, "{targets:?}");
-    for target in targets.into_iter().filter(|target| !target.contains("://")) {
-        let file = target.split('#').next().expect("a file");
-        assert!(top().join(file).exists(), "{target}");
-    }
 }

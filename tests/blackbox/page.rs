@@ -78,6 +78,34 @@ fn a_link_logs_one_browser_in_and_no_second_one() {
     assert_eq!(logins.count(), 1, "one login is in the audit");
 }
 
+#[test]
+fn the_guide_needs_no_token_and_is_served_to_own_hosts_only() {
+    let gateway = Gateway::start();
+    let ask = |path: &str| gateway.send(&Request::get(path));
+    let moved = ask("/docs");
+    assert_eq!(
+        (moved.status, moved.header("location")),
+        (308, Some("docs/"))
+    );
+    // It is there exactly when the page was built; either way nobody is asked for a token.
+    let is_built = ask("/").text().contains("<html");
+    let guide = ask("/docs/");
+    assert_eq!(guide.status, if is_built { 200 } else { 404 });
+    if is_built {
+        let policy = guide.header("content-security-policy");
+        assert!(policy.expect("a policy").contains("script-src 'self'"));
+    }
+    for path in [
+        "/docs/nothing.html",
+        "/docs/../index.html",
+        "/docs/%2e%2e/index.html",
+    ] {
+        assert_eq!(ask(path).status, 404, "{path}");
+    }
+    let foreign = Request::get("/docs/").header("Host", "evil.example");
+    assert_eq!(gateway.send(&foreign).status, 403);
+}
+
 /// One request to every operation of the gateway's own document that needs a token, and to the other interfaces.
 fn everything(gateway: &Gateway) -> Vec<(String, Request)> {
     let document = gateway.get("/api/openapi.json").json();

@@ -1,8 +1,9 @@
 // How much a browser loads before the first page shows, compressed as the gateway sends it;
 // fails above the budget.
-import { stat, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 
 const BUDGET = 200 * 1024;
+const GUIDE_BUDGET = 600 * 1024;
 const dist = new URL('../dist/', import.meta.url);
 const manifest = JSON.parse(await readFile(new URL('.vite/manifest.json', dist), 'utf8'));
 
@@ -43,6 +44,16 @@ for (const [key] of pages) {
 }
 const first = (await weigh('index.html')) + (await total(entry)) + largest;
 console.log(`${kib(first)}  first load: the shell and the largest page (budget ${kib(BUDGET).trim()})`);
+
+// The guide is not part of any page of the gateway, but of the program.
+const chapters = (await readdir(new URL('docs/', dist), { recursive: true })).filter((file) => file.endsWith('.gz'));
+const weights = await Promise.all(chapters.map(async (file) => (await stat(new URL(`docs/${file}`, dist))).size));
+const guide = weights.reduce((sum, bytes) => sum + bytes, 0);
+console.log(`${kib(guide)}  the guide (budget ${kib(GUIDE_BUDGET).trim()})`);
+if (guide > GUIDE_BUDGET) {
+  console.error('the guide is over its budget');
+  process.exitCode = 1;
+}
 if (first > BUDGET) {
   console.error('the first load is over its budget');
   process.exitCode = 1;

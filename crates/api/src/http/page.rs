@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use manyhands_core::{ErrorCode, Pattern, Role, Timestamp, ToolError};
@@ -176,6 +176,20 @@ pub async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
         Some(found) => send(found, &headers),
         None => Refusal(ToolError::not_found("no such file")).into_response(),
     }
+}
+
+/// Serves the guide. It holds no secrets and describes only the program, so it needs no token.
+pub async fn guide(name: Option<Path<String>>, headers: HeaderMap) -> Response {
+    let name = name.map_or_else(|| "index.html".to_owned(), |Path(name)| name);
+    match file(&format!("docs/{name}")) {
+        Some(found) => send(found, &headers),
+        None => Refusal(ToolError::not_found("no such page in the guide")).into_response(),
+    }
+}
+
+/// Sends `/docs` to `/docs/`: the links of the guide are relative, so that it also works below a path of a proxy.
+pub async fn guide_root() -> Redirect {
+    Redirect::permanent("docs/")
 }
 
 /// Files of the page at the root.

@@ -374,6 +374,9 @@ pub fn router(gateway: Arc<Gateway>) -> Router {
         .route("/", get(page::root))
         .route("/login", get(page::root))
         .route("/assets/{*name}", get(page::asset))
+        .route("/docs", get(page::guide_root))
+        .route("/docs/", get(page::guide))
+        .route("/docs/{*name}", get(page::guide))
         .route("/ws", any(manyhands_socket::upgrade))
         .route(
             "/mcp",

@@ -88,6 +88,7 @@ fn greet(ready: &Ready, node: &str) {
         "  page      {url}{} (one-time link; `manyhands link` prints another)",
         ready.gateway.login_link()
     ));
+    output::print_line(format!("  guide     {url}/docs/"));
     output::print_line(format!("  home      {}", home.display()));
     output::print_line(format!("  settings  {}", home.join(CONFIG_FILE).display()));
     output::print_line(format!(
