@@ -66,7 +66,7 @@ dist: page-required $(PAGE) ## Build all packages of a release into target/dist
 	@packaging/dist.sh $(TARGET)
 
 test-dist: web/node_modules/.installed tests/model-server/node_modules/.installed ## Install each package of target/dist in clean systems and try it there (as root)
-	@packaging/test/run $(TARGET)
+	@packaging/installs/run $(TARGET)
 
 test-packaging: ## Check the packaging scripts with a program of a few lines
 	@cd packaging && python3 -m unittest discover --quiet --start-directory tests --top-level-directory .
