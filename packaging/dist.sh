@@ -17,4 +17,4 @@ program=${DIST_PROGRAM:-$(DIST_TARGET="$target" packaging/portable "$folder")}
 export PYTHONPATH=packaging PYTHONDONTWRITEBYTECODE=1
 # shellcheck disable=SC2086 # several flags are several words
 python3 -m dist build --program "$program" --target "$target" --out "$folder/dist" --cache "$folder/dist-cache" ${DIST_FLAGS:-}
-python3 -m dist finish --out "$folder/dist"
+packaging/finish.sh "$folder"

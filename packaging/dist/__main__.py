@@ -48,7 +48,7 @@ def build(options: argparse.Namespace) -> None:
     parts, page = crates.crates(release.target), crates.page_packages()
     third_party = licences.document(parts + page)
     written = documents.documents(options.program)
-    save(folder, {"THIRD-PARTY-LICENSES": third_party, f"{release.stem}.cdx.json": sbom.document(release, parts, page)})
+    save(folder, {f"{release.stem}.THIRD-PARTY-LICENSES": third_party, f"{release.stem}.cdx.json": sbom.document(release, parts, page)})
     save(folder, tarball.build(release, written, third_party))
     save(folder, wheel.build(release, third_party))
     save(folder, npm.program_package(release, third_party))

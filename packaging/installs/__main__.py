@@ -1,11 +1,14 @@
 """Runs every installation and prints the table: artefact, size, where installed, seconds to the first answer."""
 
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
 
-from . import container
+from dist.release import Release
+
+from . import container, service
 from .artefacts import ARTEFACTS, MINE, RELEASE, Artefact
 from .box import Box, Failed, Network, Program, run
 from .roots import prepared
@@ -84,6 +87,8 @@ def main() -> int:
             attempt(artefact.name, artefact.file, root, lambda: install(artefact, root, release, work, version, files))
     attempt("image", "oci", "podman, read-only", lambda: image(release / files["oci"], work / "dist-box", version))
 
+    attempt("deb as a service", "deb", service.SYSTEM, lambda: as_a_service(release / files["tarball"], work))
+
     heads = ("artefact", "size", "installed in", "first answer")
     widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
     for row in (heads, *rows):
@@ -91,6 +96,15 @@ def main() -> int:
     for problem in failed:
         print(f"FAILED {problem}", file=sys.stderr)
     return 1 if failed or not rows else 0
+
+
+def as_a_service(tarball: Path, work: Path) -> float:
+    """With the program from the tarball: the packages for it are made here, in two versions."""
+    target = tarball.name.removesuffix(".tar.gz").split("-", 2)[2]
+    with tempfile.TemporaryDirectory() as folder:
+        run("tar", "-xzf", tarball, "-C", folder, "--strip-components=1")
+        program = Path(folder, "bin/manyhands")
+        return service.check(Release.of(program, target, portable=False), program, work)
 
 
 def image(archive: Path, scratch: Path, version: str) -> float:

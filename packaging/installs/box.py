@@ -42,7 +42,8 @@ class Network:
 class Box:
     """Commands run in the copy as a normal user, unless root is asked for."""
 
-    def __init__(self, base: Path, scratch: Path, network: Network) -> None:
+    def __init__(self, base: Path, scratch: Path, network: Network, booted: bool = False) -> None:
+        """Where systemd is to be booted, it mounts everything itself."""
         self.base, self.network = base, network
         self.scratch, self.root = scratch, scratch / "root"
         self.changes = scratch / "changes"
@@ -52,6 +53,10 @@ class Box:
             folder.mkdir(parents=True)
         layers = f"lowerdir={base},upperdir={self.changes},workdir={scratch / 'work'}"
         self._mount("-t", "overlay", "overlay", "-o", layers, self.root)
+        if not booted:
+            self._mount_all()
+
+    def _mount_all(self) -> None:
         self._mount("-t", "proc", "proc", self.root / "proc")
         self._mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", self.root / "dev")
         for device in DEVICES:
