@@ -33,7 +33,8 @@ Description: {about["summary"].split(":")[0].lower()}
 """.encode()
 
 
-def build(release: Release, documents: list[Entry], third_party: bytes) -> dict[str, bytes]:
+def build(release: Release, documents: list[Entry], third_party: bytes, preset: int = 6) -> dict[str, bytes]:
+    """`preset` is how hard xz tries: packages that are thrown away need not be small."""
     doc = "usr/share/doc/manyhands"
     files = [
         Entry("usr/bin/manyhands", release.program, 0o755),
@@ -51,7 +52,7 @@ def build(release: Release, documents: list[Entry], third_party: bytes) -> dict[
     size = sum(len(entry.data) for entry in files) // 1024
     scripts = [Entry(name, (PACKAGING / "deb" / name).read_bytes(), 0o755) for name in SCRIPTS]
     meta = [Entry("control", control(release, size)), Entry("md5sums", sums.encode()), *scripts]
-    data = lzma.compress(tar(with_parents(files), release.time, "./"), preset=6)
+    data = lzma.compress(tar(with_parents(files), release.time, "./"), preset=preset)
     package = ar(
         [
             ("debian-binary", b"2.0\n"),

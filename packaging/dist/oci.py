@@ -1,7 +1,7 @@
 """The container image, as an archive for `docker load` and `podman load`.
 
-The archive has both layouts in one, as `docker save` writes it: OCI (index.json), and Docker's own (manifest.json),
-which alone knows health checks.
+The archive has Docker's layout and not OCI's, because only Docker's knows health checks. Its layers are compressed and
+the archive is not: podman reads no compressed archives of this kind.
 """
 
 import hashlib
@@ -152,30 +152,10 @@ def configuration(release: Release, layers: list[bytes]) -> bytes:
 def build(release: Release, third_party: bytes, cache: Path) -> dict[str, bytes]:
     layers = [tar(base(release, cache), release.time), tar(application(release, third_party), release.time)]
     config = configuration(release, layers)
-    names = [f"manyhands:{release.version}", "manyhands:latest"]
-    described = lambda kind, data: {"mediaType": f"application/vnd.oci.image.{kind}", "digest": digest(data), "size": len(data)}
-    manifest = json.dumps(
-        {
-            "schemaVersion": 2,
-            "mediaType": "application/vnd.oci.image.manifest.v1+json",
-            "config": described("config.v1+json", config),
-            "layers": [described("layer.v1.tar", layer) for layer in layers],
-        }
-    ).encode()
-    index = {
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": [
-            {**described("manifest.v1+json", manifest), "annotations": {"io.containerd.image.name": f"docker.io/library/{name}", "org.opencontainers.image.ref.name": name.split(":")[1]}}
-            for name in names
-        ],
-    }
-    blob = lambda data: f"blobs/sha256/{digest(data).removeprefix('sha256:')}"
-    docker = [{"Config": blob(config), "RepoTags": names, "Layers": [blob(layer) for layer in layers]}]
-    entries = [Entry(blob(data), data) for data in (*layers, config, manifest)]
-    entries += [
-        Entry("oci-layout", b'{"imageLayoutVersion":"1.0.0"}'),
-        Entry("index.json", json.dumps(index).encode()),
-        Entry("manifest.json", json.dumps(docker).encode()),
-    ]
-    return {f"manyhands-{release.version}-{OCI[release.machine]}.oci.tar.gz": gzipped(tar(entries, release.time))}
+    # Named by what they hold uncompressed, which is how the configuration refers to them.
+    packed = {f"{digest(layer).removeprefix('sha256:')}.tar.gz": gzipped(layer) for layer in layers}
+    name = f"{digest(config).removeprefix('sha256:')}.json"
+    manifest = [{"Config": name, "RepoTags": [f"manyhands:{release.version}", "manyhands:latest"], "Layers": list(packed)}]
+    entries = [Entry(name, config), Entry("manifest.json", json.dumps(manifest).encode())]
+    entries += [Entry(layer, data) for layer, data in packed.items()]
+    return {f"manyhands-{release.version}-{OCI[release.machine]}.image.tar": tar(entries, release.time)}

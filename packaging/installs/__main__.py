@@ -1,5 +1,6 @@
 """Runs every installation and prints the table: artefact, size, where installed, seconds to the first answer."""
 
+import signal
 import sys
 import tempfile
 import time
@@ -25,7 +26,7 @@ def release_files(folder: Path) -> tuple[str, dict[str, str]]:
         return found[0]
 
     tarball = one("manyhands-*-linux-gnu.tar.gz")
-    names = {"tarball": tarball, "deb": one("*.deb"), "wheel": one("*.whl"), "npm": one("manyhands-linux-*.tgz"), "oci": one("*.oci.tar.gz")}
+    names = {"tarball": tarball, "deb": one("*.deb"), "wheel": one("*.whl"), "npm": one("manyhands-linux-*.tgz"), "oci": one("*.image.tar")}
     return tarball.split("-")[1], names
 
 
@@ -63,6 +64,8 @@ def install(artefact: Artefact, root: str, release: Path, work: Path, version: s
 
 
 def main() -> int:
+    # Stopped from outside, the clean systems are unmounted all the same.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     work = Path(sys.argv[1])
     words = sys.argv[2:]
     release = work / "dist"
@@ -104,7 +107,7 @@ def as_a_service(tarball: Path, work: Path) -> float:
     with tempfile.TemporaryDirectory() as folder:
         run("tar", "-xzf", tarball, "-C", folder, "--strip-components=1")
         program = Path(folder, "bin/manyhands")
-        return service.check(Release.of(program, target, portable=False), program, work)
+        return service.check(Release.of(program, target, portable=False), work)
 
 
 def image(archive: Path, scratch: Path, version: str) -> float:

@@ -34,7 +34,7 @@ ROOTS = {
         Root("ubuntu-24.04", "noble", UBUNTU),
         Root("debian-13-node", "trixie", DEBIAN, more=("nodejs",), with_npm=True),
         # uv is a program of its own; pipx is a zip file that Python runs.
-        Root("debian-13-python", "trixie", DEBIAN, more=("python3", "python3-venv"), pypi=("uv==0.9.9", "pipx==1.8.0", "argcomplete", "packaging", "platformdirs", "userpath", "click")),
+        Root("debian-13-python", "trixie", DEBIAN, more=("python3", "python3-venv"), pypi=("uv==0.9.9", "pipx==1.8.0", "argcomplete", "packaging", "platformdirs", "userpath", "click", "pip>=23.1")),
         Root("debian-12-systemd", "bookworm", DEBIAN, more=("systemd", "systemd-sysv", "dbus")),
     )
 }
@@ -55,13 +55,16 @@ def prepared(name: str, cache: Path) -> Path:
     print(f"making {name} ...", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
+    script: list[str] = []
     command = ["debootstrap", "--variant=minbase", f"--include={','.join((*ALWAYS, *root.more))}"]
     if root.mirror == UBUNTU:
         # Debian has no package with Ubuntu's keys. Nothing of these systems leaves the test.
         command.append("--no-check-gpg")
         command.append("--components=main,universe")
-    with open(folder.with_suffix(".log"), "wb") as log:
-        run(*command, root.suite, folder, root.mirror, stdout=log, stderr=log)
+        # How to make them has not changed since 2007, but older debootstraps do not know newer names.
+        script = ["gutsy"]
+    with open(cache / f"{name}.log", "wb") as log:
+        run(*command, root.suite, folder, root.mirror, *script, stdout=log, stderr=log)
     run("chroot", folder, "useradd", "--create-home", "--uid", str(UID), "--shell", "/bin/sh", USER)
     if root.with_npm:
         modules = Path(subprocess.run(["npm", "root", "-g"], capture_output=True, text=True, check=True).stdout.strip())

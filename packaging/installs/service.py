@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 from dist import deb
-from dist.documents import documents
 from dist.release import Release
 
 from .box import Box, Failed, Network
@@ -70,21 +69,20 @@ class Machine:
             self.nspawn.wait()
 
 
-def packages(release: Release, program: Path, folder: Path) -> None:
+def packages(release: Release, folder: Path) -> None:
     """The same program as an older and a newer version."""
     folder.mkdir(parents=True)
-    written = documents(program)
     for version in ("0.0.1", "999.0.0"):
-        for data in deb.build(dataclasses.replace(release, version=version), written, b"").values():
+        for data in deb.build(dataclasses.replace(release, version=version), [], b"", preset=0).values():
             (folder / f"{version}.deb").write_bytes(data)
 
 
-def check(release: Release, program: Path, work: Path) -> float:
+def check(release: Release, work: Path) -> float:
     base = prepared(SYSTEM, work / "dist-roots")
     network = Network()
     try:
         with Box(base, work / "dist-box", network, booted=True) as box:
-            packages(release, program, box.scratch / "packages")
+            packages(release, box.scratch / "packages")
             machine = Machine(box, network, box.scratch / "packages")
             try:
                 return live(machine)
