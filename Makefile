@@ -17,9 +17,10 @@ CONFORMANCE_VERSION := 0.2.0-alpha.12
 NODE_VERSION := 22
 SUITE := $(abspath $(TARGET))/conformance
 
-# The page. Without Node.js the program builds too, but has no page.
+# The page: a prebuilt one that MANYHANDS_PAGE names, or built here. Development builds do without; what people use
+# does not (see crates/page/build/source.rs).
 NPM := $(and $(wildcard web/package.json),$(shell command -v npm 2>/dev/null))
-PAGE := $(if $(NPM),web/dist/.built)
+PAGE := $(if $(MANYHANDS_PAGE),,$(if $(NPM),web/dist/.built))
 PAGE_SOURCES := $(shell find web/src web/guide web/public web/tools web/index.html web/*.js web/*.ts web/package.json docs/guide docs/*.md -type f 2>/dev/null)
 PAGE_CHECKED := $(if $(NPM),web/node_modules/.checked)
 PAGE_TESTS := $(shell find web/tests web/browser web/*.json docs/openapi.json docs/protocol.json -type f 2>/dev/null)
@@ -42,12 +43,12 @@ export CARGO_PROFILE_DEV_DEBUG := false
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help up page page-check packages vectors test browser screenshots bench fmt lint conformance interop interop-ci interop-newer platforms deny test-model fuzz
+.PHONY: help up dist test-dist test-packaging page page-required page-check packages vectors test browser screenshots bench fmt lint conformance interop interop-ci interop-newer platforms deny test-model fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: ## Build the gateway and start it on this machine
+up: page-required ## Build the gateway and start it on this machine
 	@$(MAKE) --no-print-directory -j2 vectors page
 	cargo build --profile quick --locked -p manyhands
 	$(TARGET)/quick/manyhands up
@@ -57,6 +58,19 @@ vectors: ## Fetch word vectors, so that tools are found by meaning too
 
 page: $(PAGE) ## Build the page that the gateway serves
 
+page-required:
+	@tools/page-required "$(MANYHANDS_PAGE)" "$(NPM)"
+
+# DIST_PROFILE=quick compiles faster, to try the packaging. DIST_PROGRAM=file packs a program that is compiled already.
+dist: page-required $(PAGE) ## Build all packages of a release into target/dist
+	@packaging/dist.sh $(TARGET)
+
+test-dist: web/node_modules/.installed tests/model-server/node_modules/.installed ## Install each package of target/dist in clean systems and try it there (as root)
+	@packaging/installs/run $(TARGET)
+
+test-packaging: ## Check the packaging scripts with a program of a few lines
+	@cd packaging && python3 -m unittest discover --quiet --start-directory tests --top-level-directory .
+
 page-check: $(PAGE_CHECKED) ## Check the page: types, lints, unit tests
 
 packages: $(PACKAGES) ## Install the third-party clients and servers that the tests run
@@ -64,7 +78,7 @@ packages: $(PACKAGES) ## Install the third-party clients and servers that the te
 	tests/interop/run --install $(INTEROP) $(INTEROP_CI)
 
 test: $(PAGE) ## Check everything: format, lints, all tests
-	@$(MAKE) --no-print-directory -j3 lint page-check packages
+	@$(MAKE) --no-print-directory -j3 lint page-check packages test-packaging
 ifneq ($(NEXTEST),)
 	cargo nextest run --workspace --locked
 else

@@ -1,4 +1,4 @@
-//! Has the linker make the release smaller, where it is known to be able to.
+//! Sets what `--version` prints, and makes the release smaller where the linker is known to be able to.
 
 #![allow(
     clippy::disallowed_methods,
@@ -11,7 +11,14 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=MANYHANDS_COMMIT");
     let said = |name: &str| env::var(name).unwrap_or_default();
+    // Only `make dist` names the commit: asking git here would relink every build after every commit.
+    let version = match said("MANYHANDS_COMMIT") {
+        commit if commit.is_empty() => said("CARGO_PKG_VERSION"),
+        commit => format!("{} ({commit})", said("CARGO_PKG_VERSION")),
+    };
+    println!("cargo:rustc-env=MANYHANDS_VERSION={version}");
     // There Rust brings its own linker, lld; whoever chose another one knows what it takes.
     let ours = said("TARGET") == "x86_64-unknown-linux-gnu"
         && env::var_os("RUSTC_LINKER").is_none()

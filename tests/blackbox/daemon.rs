@@ -671,6 +671,27 @@ fn completions_and_help_are_written() {
 }
 
 #[test]
+fn man_pages_cover_every_command_and_need_a_directory() {
+    let home = Home::new();
+    let dir = home.outside("man");
+    let missing = home.cli(&["man", dir.to_str().expect("a path")]);
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+    assert!(missing.stderr.contains("man: "), "{missing:?}");
+    assert!(!dir.exists(), "nothing was made");
+
+    std::fs::create_dir(&dir).expect("a folder");
+    home.cli(&["man", dir.to_str().expect("a path")]).ok();
+    for page in ["manyhands.1", "manyhands-up.1", "manyhands-mcp-add.1"] {
+        let text = std::fs::read_to_string(dir.join(page)).expect(page);
+        assert!(text.contains(".TH manyhands"), "{page}: {text}");
+    }
+    assert!(
+        !dir.join("manyhands-keeper.1").exists(),
+        "internal commands have none"
+    );
+}
+
+#[test]
 fn the_log_is_for_people_or_for_machines() {
     let gateway = Gateway::start();
     let client = gateway.client("laptop");

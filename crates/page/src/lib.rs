@@ -1,4 +1,8 @@
-//! The web page, as it was built into the program: the files of `web/dist`.
+//! The web page as built into the program. Releases always have one; `build/source.rs` says where it comes from.
+
+#[cfg(test)]
+#[path = "../build/source.rs"]
+mod source;
 
 /// One file of the page.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +48,45 @@ impl File {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    /// A folder of the build directory, empty at first.
+    fn empty(name: &str) -> std::path::PathBuf {
+        let folder = Path::new(env!("OUT_DIR")).join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        folder.canonicalize().expect("a folder")
+    }
+
+    #[test]
+    fn a_release_without_a_page_is_refused_unless_that_is_requested() {
+        let built = empty("release");
+        let refused = source::folder("", &built, true).expect_err("there is no page");
+        assert!(refused.contains("make page"), "{refused}");
+        assert!(refused.contains("MANYHANDS_PAGE"), "{refused}");
+        assert_eq!(source::folder("none", &built, true), Ok(None));
+        assert_eq!(source::folder("", &built, false), Ok(None));
+
+        std::fs::write(built.join(".built"), "").expect("a marker");
+        assert_eq!(source::folder("", &built, true), Ok(Some(built.clone())));
+    }
+
+    #[test]
+    fn a_prebuilt_page_must_be_one() {
+        let (prebuilt, built) = (empty("prebuilt"), empty("unused"));
+        let named = prebuilt.to_str().expect("a name");
+        for release in [false, true] {
+            let refused = source::folder(named, &built, release).expect_err("it has no page");
+            assert!(refused.contains("index.html"), "{refused}");
+        }
+        std::fs::write(prebuilt.join("index.html"), "").expect("a page");
+        for release in [false, true] {
+            let found = source::folder(named, &built, release);
+            assert_eq!(found, Ok(Some(prebuilt.clone())));
+        }
+    }
 
     #[test]
     fn every_file_is_found_by_its_name_and_nothing_else_is() {

@@ -31,7 +31,7 @@ pub use servers::{AccountOptions, AddServer, Connection, Import, Mcp, McpCommand
 #[derive(Parser)]
 #[command(
     name = "manyhands",
-    version,
+    version = env!("MANYHANDS_VERSION"),
     propagate_version = true,
     max_term_width = 100
 )]
@@ -179,6 +179,12 @@ pub enum Command {
     Completions {
         /// The shell.
         shell: Shell,
+    },
+    /// Write the man pages of all commands into a directory (for packages).
+    #[command(hide = true)]
+    Man {
+        /// An existing directory.
+        dir: PathBuf,
     },
 }
 

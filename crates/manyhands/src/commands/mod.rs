@@ -41,7 +41,7 @@ use clap::CommandFactory;
 
 use crate::args::{Args, Command};
 use crate::context::CliContext;
-use crate::output::Done;
+use crate::output::{Done, Failure};
 
 /// Runs a command.
 pub async fn run(command: Command, ctx: &CliContext) -> Done {
@@ -89,6 +89,12 @@ pub async fn run(command: Command, ctx: &CliContext) -> Done {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "manyhands", &mut script);
             crate::output::bytes(&script)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Man { dir } => {
+            // Written by the program itself, so that its packages need no second list of its commands.
+            clap_mangen::generate_to(Args::command(), &dir)
+                .map_err(|e| Failure(format!("{}: {e}", dir.display())))?;
             Ok(ExitCode::SUCCESS)
         }
     }
