@@ -72,8 +72,10 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 mod toolset;
+mod trace;
 mod transcript;
 mod turn;
+mod turn_counts;
 mod usage;
 mod wait_graph;
 mod worker;

@@ -15,4 +15,5 @@ pub mod doctor;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod http;
+mod metrics;
 mod reception;

@@ -28,6 +28,7 @@ mod servers;
 mod settings;
 mod shape;
 mod skills;
+mod telemetry;
 mod toml_value;
 mod tools;
 mod watch;
@@ -59,6 +60,7 @@ pub use settings::{
     Tls,
 };
 pub use skills::{SkillEntry, SkillNeeds, Skills};
+pub use telemetry::Telemetry;
 pub use tools::{
     AcpSpawn, AuthProfile, EgressSettings, FileList, PowerShell, ReadFile, Rewrite, Shell,
     ShellExec, Switch, Tools, UrlFetch, WebFetch, WebSearch, WriteFile,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use manyhands_core::{Clock, Secret};
 use manyhands_guard::{EgressError, FetchLimits, Method, Response};
+use manyhands_telemetry::inject_headers;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -49,7 +50,8 @@ pub(crate) async fn stream(
     on: On<'_>,
     around: &ExchangeContext<'_>,
 ) -> Result<(), Fault> {
-    let (headers, used) = within(around, line.headers(around.secrets)).await??;
+    let (mut headers, used) = within(around, line.headers(around.secrets)).await??;
+    inject_headers(&mut headers);
     // A reply may take minutes: release the JSON tree as soon as it is serialized.
     let Prepared { path, body, .. } = prepared;
     let text = Bytes::from(body.to_string());

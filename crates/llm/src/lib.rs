@@ -29,6 +29,7 @@ mod run;
 mod scripted;
 mod sse;
 mod status;
+mod trace;
 mod wire;
 
 pub use manyhands_config::models as settings;

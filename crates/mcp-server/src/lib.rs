@@ -19,6 +19,7 @@ mod message;
 mod pass;
 mod sessions;
 mod stream;
+mod trace;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -121,7 +122,8 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         if page.is_some_and(|page| page.cursor.is_some()) {
             return Err(ErrorData::invalid_params(message::UNKNOWN_CURSOR, None));
         }
-        let tools = self.hands.list(&context).await?;
+        let span = trace::of_request("tools/list", &context);
+        let tools = span.run(self.hands.list(&context)).await?;
         Ok(ListToolsResult::with_all_items(
             tools.into_iter().map(describe).collect(),
         ))
@@ -188,13 +190,19 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let name = request.name.into_owned();
         let cancelled = context.ct.clone();
+        // Not named after the tool before it is found: clients could invent any number of names.
+        let mut span = trace::of_request("tools/call", &context);
         let envelope = tokio::select! {
-            envelope = self.hands.call(name.clone(), arguments, &context) => envelope?,
+            envelope = span.run(self.hands.call(name.clone(), arguments, &context)) => envelope?,
             () = cancelled.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
         };
         if envelope.code == Some(ErrorCode::UnknownTool) {
             let message = envelope.error.unwrap_or_default();
             return Err(ErrorData::invalid_params(message, None));
+        }
+        trace::name_tool(&mut span, &name);
+        if let Some(code) = envelope.code {
+            span.fail(code.word());
         }
         Ok(CallToolResponse::from(outcome(envelope)))
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use manyhands_core::{ErrorCode, Progress, ToolError};
 use manyhands_guard::{Live, Redactor};
+use manyhands_telemetry::{Kind, Span, TraceContext};
 use manyhands_wire::{Params, Payload, ToolInvokeEvent, ToolOutputEvent, ToolResultParams};
 use serde_json::{Value, json};
 use tokio::task::{Id, JoinSet};
@@ -70,7 +71,7 @@ impl Calls {
         let cancel = self.all.child_token();
         self.running.insert(ask.call_id.clone(), cancel.clone());
         let call_id = ask.call_id.clone();
-        let work = run(ask, node.clone(), outgoing.clone(), cancel);
+        let work = traced(ask, node.clone(), outgoing.clone(), cancel);
         let task = self.tasks.spawn(work).id();
         self.of_task.insert(task, call_id);
         Ok(())
@@ -97,7 +98,38 @@ impl Calls {
     }
 }
 
-async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: CancellationToken) {
+/// Runs a call in its span, which belongs to the trace of the gateway's call.
+async fn traced(
+    ask: ToolInvokeEvent,
+    node: Arc<Node>,
+    outgoing: Outgoing,
+    cancel: CancellationToken,
+) {
+    let caller = TraceContext::of_fields(ask.traceparent.as_deref(), ask.tracestate.as_deref());
+    // Not named after the tool yet: the gateway may ask for one that this node does not have.
+    let mut span = Span::below(caller, Kind::Server, || "execute_tool".to_owned());
+    span.describe(|span| {
+        span.set("gen_ai.operation.name", "execute_tool")
+            .set("gen_ai.tool.type", "function")
+            .set("manyhands.call.id", ask.call_id.as_str());
+        if node.toolbox.has(&ask.tool) {
+            span.rename(format!("execute_tool {}", ask.tool))
+                .set("gen_ai.tool.name", ask.tool.as_str());
+        }
+    });
+    let failure = span.run(run(ask, node, outgoing, cancel)).await;
+    if let Some(code) = failure {
+        span.fail(code.word());
+    }
+}
+
+/// Runs a call and sends its result; returns the code of its error, if it failed.
+async fn run(
+    ask: ToolInvokeEvent,
+    node: Arc<Node>,
+    outgoing: Outgoing,
+    cancel: CancellationToken,
+) -> Option<ErrorCode> {
     // Monotonic: the wall clock may be set while the call runs.
     let since = node.toolbox.clock().monotonic();
     let watched = ask.output == Some(true);
@@ -138,8 +170,10 @@ async fn run(ask: ToolInvokeEvent, node: Arc<Node>, outgoing: Outgoing, cancel: 
     });
     node.log
         .info("tool_call_finished", "tool call finished", about);
+    let failure = outcome.as_ref().err().map(|error| error.code);
     // A closed connection takes no response, and nobody waits for one.
     let _ = outgoing.text(answer(ask.call_id, outcome)).await;
+    failure
 }
 
 fn answer(call_id: String, outcome: Result<Value, ToolError>) -> String {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use manyhands_telemetry::inject_meta;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -19,6 +20,7 @@ use crate::listen::ChangeListener;
 use crate::message;
 use crate::server::Server;
 use crate::speak::Speak;
+use crate::trace;
 
 /// Timeout of closing a connection.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -331,9 +333,26 @@ impl ServerConnection {
         params: &mut Map<String, Value>,
         hooks: &Hooks,
     ) -> CallReply {
-        let hub = self.hub();
         let call = PendingCall::new(hooks);
-        let mut place = hub.place(call.clone())?;
+        let place = self.hub().place(call.clone())?;
+        let (id, is_line) = (place.id, self.carrier().is_line());
+        let version = &self.peer.version;
+        let mut span = trace::begin(method, params, &self.server.name, version, is_line);
+        let answer = span.run(self.answered(method, params, hooks, call, place));
+        let answer = answer.await;
+        trace::describe(&mut span, id, &answer);
+        answer
+    }
+
+    async fn answered(
+        &self,
+        method: &str,
+        params: &mut Map<String, Value>,
+        hooks: &Hooks,
+        call: Arc<PendingCall>,
+        mut place: PendingSlot,
+    ) -> CallReply {
+        let hub = self.hub();
         // With a stream per request, the modern era cancels a request by closing its stream.
         place.take_back = self.carrier().is_line() || self.peer.era == Era::Legacy;
         self.dress(params, place.id, &call, hooks);
@@ -418,6 +437,7 @@ impl ServerConnection {
                 }
             }
         }
+        inject_meta(&mut meta);
         if !meta.is_empty() {
             params.insert("_meta".to_owned(), Value::Object(meta));
         }

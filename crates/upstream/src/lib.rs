@@ -33,6 +33,7 @@ mod server;
 mod speak;
 mod sse;
 mod suspicious;
+mod trace;
 mod upstream;
 
 pub use connection::{Era, Peer, ServerConnection};
