@@ -90,6 +90,7 @@ mod ssrf_redirects;
 mod ssrf_secrets;
 mod ssrf_spellings;
 mod surface;
+mod telemetry;
 mod tls;
 mod token_leak;
 mod tool_request;
