@@ -1,6 +1,6 @@
 //! The span of a turn: `invoke_agent NAME`.
 
-use manyhands_telemetry::{Kind, Span, TraceContext};
+use manyhands_telemetry::{Span, SpanKind, TraceContext};
 
 use crate::turn::{Halt, Turn};
 
@@ -10,7 +10,9 @@ pub(crate) fn begin(turn: &Turn) -> Span {
     let asked_in =
         TraceContext::of_fields(input.traceparent.as_deref(), input.tracestate.as_deref());
     let agent = &turn.session.agent;
-    let mut span = Span::below(asked_in, Kind::Internal, || format!("invoke_agent {agent}"));
+    let mut span = Span::below(asked_in, SpanKind::Internal, || {
+        format!("invoke_agent {agent}")
+    });
     span.describe(|span| {
         span.set("gen_ai.operation.name", "invoke_agent")
             .set("gen_ai.agent.name", agent.as_str())

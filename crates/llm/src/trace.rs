@@ -1,6 +1,6 @@
 //! The span of one request to a model: `chat MODEL`.
 
-use manyhands_telemetry::{Kind, Span, Value, span};
+use manyhands_telemetry::{Span, SpanKind, Value, span};
 use url::Url;
 
 use crate::budget::Spent;
@@ -18,7 +18,7 @@ pub(crate) fn begin(
     max_output: u32,
     endpoint: Option<&Url>,
 ) -> Span {
-    let mut span = span(Kind::Client, || format!("chat {}", model.model));
+    let mut span = span(SpanKind::Client, || format!("chat {}", model.model));
     span.describe(|span| {
         let sampling = &request.sampling;
         span.set("gen_ai.operation.name", "chat")

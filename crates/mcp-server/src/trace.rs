@@ -1,7 +1,7 @@
 //! The span of a client's MCP request: `METHOD TARGET`.
 
 use http::HeaderMap;
-use manyhands_telemetry::{Kind, Span, TraceContext};
+use manyhands_telemetry::{Span, SpanKind, TraceContext};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ pub(crate) fn begin(
     let parent = meta
         .and_then(TraceContext::of_meta)
         .or_else(|| headers.and_then(TraceContext::of_headers));
-    let mut span = Span::below(parent, Kind::Server, || method.to_owned());
+    let mut span = Span::below(parent, SpanKind::Server, || method.to_owned());
     span.describe(|span| {
         span.set("mcp.method.name", method);
         if method == "tools/call" {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use manyhands_core::{CallContext, ErrorCode, NodeId, Progress, ToolError};
-use manyhands_telemetry::{Kind, TraceContext, current, span};
+use manyhands_telemetry::{SpanKind, TraceContext, current, span};
 use manyhands_wire::{
     BinaryFrame, LeftOutTool, LogsGetEvent, LogsResultParams, Payload, ProcessOutputEvent,
     ProcessUnwatchEvent, ProcessWatchEvent, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
@@ -221,7 +221,7 @@ impl ConnectedNode {
         args: Value,
         context: &CallContext,
     ) -> Result<ToolResultParams, ToolError> {
-        let mut span = span(Kind::Client, || format!("tool.invoke {tool}"));
+        let mut span = span(SpanKind::Client, || format!("tool.invoke {tool}"));
         let answer = span.run(self.invoke(tool, args, context)).await;
         span.describe(|span| {
             span.set("rpc.system.name", "manyhands")

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use manyhands_core::{ErrorCode, Progress, ToolError};
 use manyhands_guard::{Live, Redactor};
-use manyhands_telemetry::{Kind, Span, TraceContext};
+use manyhands_telemetry::{Span, SpanKind, TraceContext};
 use manyhands_wire::{Params, Payload, ToolInvokeEvent, ToolOutputEvent, ToolResultParams};
 use serde_json::{Value, json};
 use tokio::task::{Id, JoinSet};
@@ -107,7 +107,7 @@ async fn traced(
 ) {
     let caller = TraceContext::of_fields(ask.traceparent.as_deref(), ask.tracestate.as_deref());
     // Not named after the tool yet: the gateway may ask for one that this node does not have.
-    let mut span = Span::below(caller, Kind::Server, || "execute_tool".to_owned());
+    let mut span = Span::below(caller, SpanKind::Server, || "execute_tool".to_owned());
     span.describe(|span| {
         span.set("gen_ai.operation.name", "execute_tool")
             .set("gen_ai.tool.type", "function")

@@ -1,12 +1,12 @@
 //! The span of a call: `execute_tool NAME`.
 
-use manyhands_telemetry::{Kind, Span, span};
+use manyhands_telemetry::{Span, SpanKind, span};
 
 use crate::layer::{Call, CallResult};
 
 /// Starts the span of a call in the current trace.
 pub(crate) fn begin() -> Span {
-    span(Kind::Internal, || "execute_tool".to_owned())
+    span(SpanKind::Internal, || "execute_tool".to_owned())
 }
 
 /// Describes a call that has ended. Neither arguments nor results are recorded, and a name that no tool has stays out of the

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::metrics;
 use crate::options::{Options, SignalOptions};
 use crate::pipeline::{Pipeline, Queue, set_pipeline};
-use crate::proto::Envelope;
+use crate::proto::ExportRequest;
 use crate::record::Value;
 
 /// First and longest delay before a failed request is sent again.
@@ -83,7 +83,7 @@ pub fn install(
     let resource: Arc<[(String, Value)]> = options.resource.into();
     let (mut workers, stop) = (JoinSet::new(), CancellationToken::new());
     let worker = |signal, options: Option<SignalOptions>, transport: Option<_>| {
-        Some(Worker {
+        Some(SignalExporter {
             signal,
             pipeline,
             options: options?,
@@ -94,11 +94,11 @@ pub fn install(
         })
     };
     if let Some(worker) = worker("traces", options.traces, traces) {
-        let encode = |envelope: &Envelope<'_>, spans: &[_]| envelope.traces(spans);
+        let encode = |envelope: &ExportRequest<'_>, spans: &[_]| envelope.traces(spans);
         workers.spawn(worker.drain(&pipeline.traces, encode));
     }
     if let Some(worker) = worker("logs", options.logs, logs) {
-        let encode = |envelope: &Envelope<'_>, records: &[_]| envelope.logs(records);
+        let encode = |envelope: &ExportRequest<'_>, records: &[_]| envelope.logs(records);
         workers.spawn(worker.drain(&pipeline.logs, encode));
     }
     if let Some(worker) = worker("metrics", options.metrics, metrics) {
@@ -118,7 +118,7 @@ impl Exporter {
 }
 
 /// Exports one signal.
-struct Worker {
+struct SignalExporter {
     signal: &'static str,
     pipeline: &'static Pipeline,
     options: SignalOptions,
@@ -129,12 +129,12 @@ struct Worker {
     failing: bool,
 }
 
-impl Worker {
+impl SignalExporter {
     /// Sends batches of a queue until the exporter stops, and then once more.
     async fn drain<T: Send + Sync>(
         mut self,
         queue: &'static Queue<T>,
-        encode: impl Fn(&Envelope<'_>, &[T]) -> Vec<u8> + Send,
+        encode: impl Fn(&ExportRequest<'_>, &[T]) -> Vec<u8> + Send,
     ) {
         loop {
             let stopping = tokio::select! {
@@ -191,12 +191,12 @@ impl Worker {
         }
     }
 
-    fn encoded(&self, encode: impl FnOnce(&Envelope<'_>) -> Vec<u8>) -> Bytes {
+    fn encoded(&self, encode: impl FnOnce(&ExportRequest<'_>) -> Vec<u8>) -> Bytes {
         let redact = |text: &str| match self.pipeline.redact.get() {
             Some(redact) => redact(text),
             None => text.to_owned(),
         };
-        let body = encode(&Envelope {
+        let body = encode(&ExportRequest {
             resource: &self.resource,
             redact: &redact,
         });
@@ -274,7 +274,7 @@ mod tests {
     use manyhands_core::{ManualClock, SeededEntropy, Timestamp};
 
     use super::*;
-    use crate::record::{Kind, SpanRecord};
+    use crate::record::{SpanKind, SpanRecord};
     use crate::resource::Process;
     use crate::sampler::Sampler;
 
@@ -310,7 +310,7 @@ mod tests {
     }
 
     /// A worker of its own pipeline, which lives as long as the test process.
-    fn worker(answers: Vec<TransportError>) -> (Worker, &'static Pipeline, Arc<Scripted>) {
+    fn worker(answers: Vec<TransportError>) -> (SignalExporter, &'static Pipeline, Arc<Scripted>) {
         let clock = Arc::new(ManualClock::at(Timestamp(1_000)));
         let ids = Ids::new(clock.clone(), Arc::new(SeededEntropy::new(7)));
         let mut pipeline = Pipeline::new(clock, ids, Sampler::default());
@@ -331,7 +331,7 @@ mod tests {
             answers: Mutex::new(answers),
             ..Scripted::default()
         });
-        let worker = Worker {
+        let worker = SignalExporter {
             signal: "traces",
             pipeline,
             options: options.traces.unwrap(),
@@ -350,7 +350,7 @@ mod tests {
             parent: None,
             state: None,
             name: "chat m".to_owned(),
-            kind: Kind::Client,
+            kind: SpanKind::Client,
             began: 1,
             ended: 2,
             attributes: Vec::new(),

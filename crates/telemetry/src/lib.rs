@@ -31,6 +31,6 @@ pub use export::{Exporter, Transport, TransportError, install};
 pub use logs::{LogLayer, log_layer};
 pub use options::{Options, SignalOptions};
 pub use pipeline::{Statistics, is_on, metrics_interval, offer_metrics, redact_with, statistics};
-pub use record::{Kind, Value};
+pub use record::{SpanKind, Value};
 pub use resource::Process;
 pub use span::{Span, span};

@@ -30,7 +30,7 @@ impl<S: Subscriber> Layer<S> for LogLayer {
         if TRANSPORT.contains(&krate) {
             return;
         }
-        let mut fields = Fields::default();
+        let mut fields = LogFields::default();
         event.record(&mut fields);
         fields.attributes.push(("code.namespace", target.into()));
         self.0.logs.push(LogRecord {
@@ -45,14 +45,14 @@ impl<S: Subscriber> Layer<S> for LogLayer {
 }
 
 #[derive(Default)]
-struct Fields {
+struct LogFields {
     /// The stable name of the event.
     event: Option<String>,
     message: String,
     attributes: Vec<(&'static str, Value)>,
 }
 
-impl Fields {
+impl LogFields {
     fn set(&mut self, field: &Field, value: impl Into<Value>) {
         self.attributes.push((field.name(), value.into()));
     }
@@ -66,7 +66,7 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for LogFields {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.text(field, value);
     }

@@ -1,7 +1,7 @@
 //! OTLP messages in protobuf, written by field number as in `opentelemetry/proto/*/v1`.
 
 use crate::metrics::{Family, Points};
-use crate::record::{Kind, LogRecord, SpanRecord, Value};
+use crate::record::{LogRecord, SpanKind, SpanRecord, Value};
 
 /// The instrumentation scope of everything that is exported.
 const SCOPE: &str = "manyhands";
@@ -94,14 +94,14 @@ impl Message {
 }
 
 /// What is the same in every request.
-pub(crate) struct Envelope<'a> {
+pub(crate) struct ExportRequest<'a> {
     /// Attributes of this process.
     pub(crate) resource: &'a [(String, Value)],
     /// Removes secrets from texts.
     pub(crate) redact: &'a dyn Fn(&str) -> String,
 }
 
-impl Envelope<'_> {
+impl ExportRequest<'_> {
     /// A request with one resource and one scope. The three signals differ only in what their scope contains.
     fn request(&self, fill: impl FnOnce(&mut Message)) -> Vec<u8> {
         let as_is = |text: &str| text.to_owned();
@@ -148,9 +148,9 @@ impl Envelope<'_> {
         message.number(
             6,
             match span.kind {
-                Kind::Internal => 1,
-                Kind::Server => 2,
-                Kind::Client => 3,
+                SpanKind::Internal => 1,
+                SpanKind::Server => 2,
+                SpanKind::Client => 3,
             },
         );
         message.fixed64(7, span.began);

@@ -7,7 +7,7 @@ const MAX_TEXT: usize = 1_024;
 
 /// The role of a span between processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SpanKind {
     /// Within this process.
     Internal,
     /// Work for a request of another process.
@@ -93,7 +93,7 @@ pub(crate) struct SpanRecord {
     pub(crate) parent: Option<Parent>,
     pub(crate) state: Option<Arc<str>>,
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SpanKind,
     /// Nanoseconds since the Unix epoch.
     pub(crate) began: u64,
     pub(crate) ended: u64,

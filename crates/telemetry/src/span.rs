@@ -4,7 +4,7 @@ use std::future::Future;
 
 use crate::context::{InContext, TraceContext, current, within};
 use crate::pipeline::{Pipeline, pipeline};
-use crate::record::{Kind, Parent, SpanRecord, Value};
+use crate::record::{Parent, SpanKind, SpanRecord, Value};
 
 /// The most attributes of a span, as OpenTelemetry limits them by default.
 const MAX_ATTRIBUTES: usize = 128;
@@ -22,7 +22,7 @@ struct Active {
 }
 
 /// Starts a span in the current trace, or in a new one.
-pub fn span(kind: Kind, name: impl FnOnce() -> String) -> Span {
+pub fn span(kind: SpanKind, name: impl FnOnce() -> String) -> Span {
     match pipeline() {
         None => Span(None),
         Some(pipeline) => start(pipeline, current(), kind, name),
@@ -32,7 +32,7 @@ pub fn span(kind: Kind, name: impl FnOnce() -> String) -> Span {
 fn start(
     pipeline: &'static Pipeline,
     parent: Option<TraceContext>,
-    kind: Kind,
+    kind: SpanKind,
     name: impl FnOnce() -> String,
 ) -> Span {
     if pipeline.traces.capacity == 0 {
@@ -43,7 +43,8 @@ fn start(
         Some(parent) => parent.trace,
         None => pipeline.ids.random(),
     };
-    let sampled = pipeline.sampler.samples(parent.as_ref(), &trace);
+    let above = parent.as_ref().map(|parent| parent.sampled);
+    let sampled = pipeline.sampler.samples(above, &trace);
     let context = TraceContext {
         trace,
         span: pipeline.ids.random(),
@@ -80,7 +81,11 @@ impl Span {
     }
 
     /// Starts a span below `parent`, which may be of another process.
-    pub fn below(parent: Option<TraceContext>, kind: Kind, name: impl FnOnce() -> String) -> Self {
+    pub fn below(
+        parent: Option<TraceContext>,
+        kind: SpanKind,
+        name: impl FnOnce() -> String,
+    ) -> Self {
         match pipeline() {
             None => Self(None),
             Some(pipeline) => start(pipeline, parent.or_else(current), kind, name),

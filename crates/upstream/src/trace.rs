@@ -1,12 +1,12 @@
 //! The span of a request to an MCP server: `METHOD TARGET`.
 
-use manyhands_telemetry::{Kind, Span, current, span};
+use manyhands_telemetry::{Span, SpanKind, current, span};
 use serde_json::{Map, Value};
 
 use crate::error::UpstreamError;
 
-/// Starts the span of a request in the current trace. Checks that no call waits for get none: they would be traces of their
-/// own, every few seconds.
+/// Starts the span of a request in the current trace. The gateway's own listings and checks belong to none and get no span:
+/// each would be a trace of its own, every few seconds.
 pub(crate) fn begin(
     method: &str,
     params: &Map<String, Value>,
@@ -14,14 +14,14 @@ pub(crate) fn begin(
     version: &str,
     is_line: bool,
 ) -> Span {
-    if matches!(method, "ping" | "server/discover") && current().is_none() {
+    if current().is_none() {
         return Span::none();
     }
     let target = || match method {
         "tools/call" | "prompts/get" => params.get("name").and_then(Value::as_str),
         _ => None,
     };
-    let mut span = span(Kind::Client, || match target() {
+    let mut span = span(SpanKind::Client, || match target() {
         Some(target) => format!("{method} {target}"),
         None => method.to_owned(),
     });

@@ -41,8 +41,10 @@ fn metrics(expression: &str) -> BTreeSet<String> {
             continue;
         }
         let keyword = ["and", "or", "unless", "bool", "offset"].contains(&word);
+        // `sum by (le) (...)` has its arguments after the labels.
+        let aggregates = rest.starts_with("by ") || rest.starts_with("without ");
         let number = word.starts_with(|c: char| c.is_ascii_digit());
-        if !rest.starts_with('(') && !keyword && !number && !grouping {
+        if !rest.starts_with('(') && !aggregates && !keyword && !number && !grouping {
             let base = ["_bucket", "_sum", "_count"]
                 .iter()
                 .find_map(|end| word.strip_suffix(end));
