@@ -91,6 +91,7 @@ mod ssrf_names;
 mod ssrf_redirects;
 mod ssrf_secrets;
 mod ssrf_spellings;
+mod telemetry;
 mod tls;
 mod token_leak;
 mod tool_request;

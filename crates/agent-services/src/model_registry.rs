@@ -1,5 +1,6 @@
 //! The configured models, and what was spent on them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -9,6 +10,7 @@ use manyhands_core::{Clock, Ids, Secret, Timestamp};
 use manyhands_llm::{Caps, MemoryBudget, Models, Outside, Scope, Secrets};
 use manyhands_store::{Store, StoreError, Vault};
 
+use crate::model_usage::{MeteredBudget, ModelUsage, UsageTotals};
 use crate::spawned_agents::SpawnedAgents;
 
 /// The present models. Replaced as a whole when the settings change.
@@ -18,6 +20,7 @@ pub struct ModelRegistry {
     /// together.
     pub changing: tokio::sync::Mutex<()>,
     budget: MemoryBudget,
+    totals: UsageTotals,
     vault: Vault,
     clock: Arc<dyn Clock>,
     ids: Ids,
@@ -46,11 +49,13 @@ impl ModelRegistry {
             budget.remember(Scope::Day, "", micros, tokens);
         }
         let vault = store.vault().clone();
-        let models = make(settings, &budget, &vault, &clock, &ids);
+        let totals = UsageTotals::default();
+        let models = make(settings, (&budget, &totals), &vault, &clock, &ids);
         Ok(Self {
             models: ArcSwap::from_pointee(models),
             changing: tokio::sync::Mutex::new(()),
             budget,
+            totals,
             vault,
             clock,
             ids,
@@ -62,9 +67,15 @@ impl ModelRegistry {
         self.models.load_full()
     }
 
+    /// What each model used since the start.
+    pub fn usage(&self) -> BTreeMap<String, ModelUsage> {
+        self.totals.all()
+    }
+
     /// Applies new settings, from the next request on.
     pub fn reconfigure(&self, settings: &Settings) {
-        let models = make(settings, &self.budget, &self.vault, &self.clock, &self.ids);
+        let spending = (&self.budget, &self.totals);
+        let models = make(settings, spending, &self.vault, &self.clock, &self.ids);
         for problem in models.problems() {
             tracing::warn!(event = "model_settings_problem", %problem, "a model in the settings cannot be used");
         }
@@ -79,7 +90,7 @@ fn day(at: Timestamp) -> String {
 
 fn make(
     settings: &Settings,
-    budget: &MemoryBudget,
+    (budget, totals): (&MemoryBudget, &UsageTotals),
     vault: &Vault,
     clock: &Arc<dyn Clock>,
     ids: &Ids,
@@ -87,7 +98,10 @@ fn make(
     let caps = Caps::from(&settings.models.limits);
     let outside = Outside {
         secrets: Arc::new(VaultKeys(vault.clone())),
-        budget: Arc::new(budget.under(caps)),
+        budget: Arc::new(MeteredBudget {
+            budget: budget.under(caps),
+            totals: totals.clone(),
+        }),
         clock: clock.clone(),
         ids: ids.clone(),
     };

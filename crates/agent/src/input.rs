@@ -30,6 +30,12 @@ pub struct Input {
     /// Options of a client that uses a provider's API format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Box<ClientRequest>>,
+    /// W3C trace context of whoever sent it. Stored, because the turn may run much later or after a restart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// W3C trace state, if there is a `traceparent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
 }
 
 impl Input {

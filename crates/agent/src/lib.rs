@@ -74,8 +74,10 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 mod toolset;
+mod trace;
 mod transcript;
 mod turn;
+mod turn_counts;
 mod usage;
 mod wait_graph;
 mod worker;

@@ -20,6 +20,7 @@ use crate::key::SessionKey;
 use crate::listener::{ChatListener, Subscribers, Subscription};
 use crate::settings::{AgentSettings, SessionSettings};
 use crate::slot::SessionSlot;
+use crate::turn_counts::TurnCounts;
 use crate::wait_graph::WaitGraph;
 
 /// Works on a session until nothing is queued in it. Handed to [`MindsInner`] at construction: a woken session runs
@@ -64,6 +65,7 @@ pub(crate) struct MindsInner {
     pub(crate) slots: Mutex<HashMap<String, SessionSlot>>,
     /// Number of replies begun so far.
     replies: AtomicU64,
+    pub(crate) turn_counts: TurnCounts,
     pub(crate) tasks: TaskTracker,
     pub(crate) waits: WaitGraph,
     pub(crate) worker: Worker,
@@ -83,6 +85,7 @@ impl MindsInner {
             changing: tokio::sync::Mutex::default(),
             slots: Mutex::default(),
             replies: AtomicU64::default(),
+            turn_counts: TurnCounts::default(),
             tasks: TaskTracker::new(),
             waits: WaitGraph::default(),
             worker,

@@ -47,12 +47,16 @@ impl Minds {
         &self,
         key: &SessionKey,
         run_id: Option<String>,
-        input: Input,
+        mut input: Input,
         origin: &Origin,
     ) -> Result<InputReceipt, ToolError> {
         let inner = &self.inner;
         inner.agent(key.agent())?;
         let caller = inner.env.caller(origin)?;
+        if let Some(context) = manyhands_telemetry::current() {
+            input.traceparent = Some(context.traceparent());
+            input.tracestate = context.tracestate().map(str::to_owned);
+        }
         let text = json(&input)?;
         // Before anything is created: a caller without storage left must not be able to create sessions.
         inner.env.admit(&caller, text.len() as u64)?;

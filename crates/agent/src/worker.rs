@@ -4,6 +4,7 @@
 //! overlap, and it releases the slot even if a turn panics.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use manyhands_core::{Panicked, ToolError, contained};
 use manyhands_store::{SessionRecord, StoreError, TurnRecord};
@@ -17,6 +18,7 @@ use crate::progress::TurnProgress;
 use crate::running::RunningTurn;
 use crate::runtime::{MindParts, Minds, MindsInner};
 use crate::slots::SlotGuard;
+use crate::trace;
 use crate::turn::{Halt, OpenTurn, Turn};
 use crate::usage::TurnUsage;
 
@@ -46,6 +48,11 @@ impl Minds {
             count += 1;
         }
         Ok(count)
+    }
+
+    /// Turns that ended since the start, by how they ended.
+    pub fn turn_counts(&self) -> [(&'static str, u64); 3] {
+        self.inner.turn_counts.all()
     }
 
     /// Waits until all workers have finished. The environment must be stopping, or new ones keep starting.
@@ -190,7 +197,11 @@ impl MindsInner {
         };
         match Turn::load(self, session, record.clone(), stop).await {
             Ok(mut turn) => {
-                let halt = turn.run().await;
+                let mut span = trace::begin(&turn);
+                let halt = span.run(turn.run()).await;
+                trace::describe(&mut span, &turn, &halt);
+                drop(span);
+                self.count(&halt);
                 if let Halt::Failed(error) = &halt {
                     let (kind, error) = (error.kind.word(), &error.text);
                     tracing::warn!(
@@ -212,6 +223,18 @@ impl MindsInner {
                 false
             }
         }
+    }
+
+    /// Counts a turn that has ended; others go on later.
+    fn count(&self, halt: &Halt) {
+        let counts = &self.turn_counts;
+        let counter = match halt {
+            Halt::Done(_) => &counts.done,
+            Halt::Failed(_) => &counts.failed,
+            Halt::Stopped => &counts.stopped,
+            Halt::Again | Halt::Suspended | Halt::Parked => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The session of a turn; created again if it was deleted just before the turn was queued.

@@ -12,10 +12,12 @@ use manyhands_config::{ConfigFile, Settings, Tls, Watcher};
 use manyhands_core::Timestamp;
 use manyhands_gateway::{CONFIG_FILE, Gateway, ListenAddress, Options, StartError};
 use manyhands_store::{Holder, HomeLock, Retention};
+use manyhands_telemetry::{metrics_interval, offer_metrics};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::connections::{ConnectionLimiter, REQUEST_WITHIN};
 use crate::http;
+use crate::metrics;
 
 /// Time for open connections to end after the last call.
 const CONNECTION_GRACE: Duration = Duration::from_secs(2);
@@ -109,7 +111,11 @@ async fn run_until_signal(
         tokio::spawn(gateway.post().clone().go_round()),
         tokio::spawn(remember(gateway.clone())),
         tokio::spawn(gateway.cron().clone().go_round()),
+        tokio::spawn(metrics::export(gateway.clone())),
+        tokio::spawn(metrics::verify_audit(gateway.clone())),
     ];
+    let redactor = gateway.clone();
+    manyhands_telemetry::redact_with(move |text| redactor.redactor().text(text).into_owned());
     // Chats before turns: a resumed turn may have to send its reply to a chat.
     gateway.chats().start().await?;
     let resumed = gateway.minds().resume().await?;
@@ -126,6 +132,10 @@ async fn run_until_signal(
         url,
     });
     let served = serve(listener, tls, &gateway, handle).await;
+    // The last interval's numbers, while there still is a store to read them from.
+    if metrics_interval().is_some() {
+        offer_metrics(metrics::exposition(&gateway).await);
+    }
     // Aborted before closing, so that no task uses a closed store.
     for task in tasks {
         task.abort();

@@ -16,3 +16,4 @@ pub mod doctor;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod http;
+mod metrics;

@@ -29,6 +29,7 @@ mod servers;
 mod settings;
 mod shape;
 mod skills;
+mod telemetry;
 mod toml_value;
 mod tools;
 mod watch;
@@ -58,6 +59,7 @@ pub use reference::{reference, schema};
 pub use servers::{Confinement, Discovery, McpFace, McpServer, OauthSettings, ServerKind};
 pub use settings::{AuditLog, Limits, Log, LogFormat, Settings, Tls};
 pub use skills::{SkillEntry, SkillNeeds, Skills};
+pub use telemetry::Telemetry;
 pub use tools::{
     AcpSpawn, AuthProfile, EgressSettings, FileList, PowerShell, ReadFile, Rewrite, Shell,
     ShellExec, Switch, Tools, UrlFetch, WebFetch, WebSearch, WriteFile,

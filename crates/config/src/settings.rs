@@ -19,6 +19,7 @@ use crate::oauth::Oauth;
 use crate::policy::Policy;
 use crate::servers::{Discovery, McpFace, McpServer};
 use crate::skills::Skills;
+use crate::telemetry::Telemetry;
 use crate::tools::{AuthProfile, EgressSettings, Tools};
 
 const MIB: u64 = 1024 * 1024;
@@ -110,6 +111,9 @@ pub struct Settings {
     pub log: Log,
     /// Prometheus metrics at `/metrics`.
     pub metrics: Metrics,
+    /// Export of traces, metrics and logs to an OpenTelemetry collector.
+    #[schemars(extend("x-local" = true))]
+    pub telemetry: Telemetry,
 }
 
 impl Default for Settings {
@@ -148,6 +152,7 @@ impl Default for Settings {
             timezone: None,
             log: Log::default(),
             metrics: Metrics::default(),
+            telemetry: Telemetry::default(),
         }
     }
 }

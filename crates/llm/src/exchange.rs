@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use manyhands_core::{Clock, Secret};
 use manyhands_guard::{EgressError, FetchLimits, Method, Response, SseParser};
+use manyhands_telemetry::inject_headers;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -52,7 +53,8 @@ pub(crate) async fn stream(
     context: &ExchangeContext<'_>,
 ) -> Result<(), Fault> {
     // Read for each request: the owner may have replaced the key meanwhile.
-    let (headers, used) = within(context, endpoint.headers(context.secrets)).await??;
+    let (mut headers, used) = within(context, endpoint.headers(context.secrets)).await??;
+    inject_headers(&mut headers);
     // A reply may take minutes: release the JSON tree as soon as it is serialized.
     let Prepared { path, body, .. } = prepared;
     let text = Bytes::from(body.to_string());

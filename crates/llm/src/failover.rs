@@ -22,6 +22,7 @@ use crate::provider::{Backend, Provider};
 use crate::reply::{Delta, Reply};
 use crate::request::ModelRequest;
 use crate::settings::ProviderKind;
+use crate::trace;
 use crate::usage::Spent;
 use crate::usage::{Cost, Usage};
 use crate::wire::WireRequest;
@@ -310,7 +311,14 @@ impl<'a> FailoverRun<'a> {
             Err(fault) => return (Err(fault), None),
         };
         let mut draft = ReplyDraft::new(model.clone());
-        let (sent, notes) = self.exchange(provider, model, window, &mut draft).await;
+        let endpoint = match &provider.backend {
+            Backend::Http(endpoint) => Some(&endpoint.base),
+            Backend::Script(_) | Backend::Broken(_) => None,
+        };
+        let whom = (model, provider.kind);
+        let mut span = trace::begin(whom, self.request, self.max_output(), endpoint);
+        let exchanged = span.run(self.exchange(provider, model, window, &mut draft));
+        let (sent, notes) = exchanged.await;
         // Computed before `finish` consumes the draft: a cut reply is charged too.
         let seen = draft.used_so_far(estimate.input_tokens);
         let mut finished = sent.and_then(|()| draft.finish());
@@ -332,6 +340,9 @@ impl<'a> FailoverRun<'a> {
             usage,
             cost: cost(&usage),
         });
+        trace::describe(&mut span, &finished, spent);
+        // Ended before the books are written: the model was no longer at work.
+        drop(span);
         // Without usage nothing was charged; dropping the reservation releases it.
         if let Some(spent) = spent {
             reservation.settle(spent).await;

@@ -28,6 +28,7 @@ mod reply;
 mod request;
 mod scripted;
 mod status;
+mod trace;
 mod usage;
 mod wire;
 

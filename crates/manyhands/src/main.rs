@@ -12,6 +12,7 @@ mod progress;
 mod remote;
 mod sharing;
 mod socket;
+mod telemetry;
 
 use std::pin::Pin;
 use std::process::ExitCode;

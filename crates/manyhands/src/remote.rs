@@ -56,32 +56,52 @@ impl Remote {
 
     /// POSTs and returns the envelope, also of a failure.
     pub async fn post(&self, path: &str, body: &Value) -> Envelope {
-        self.envelope(Method::POST, path, Some(body)).await
+        self.envelope(Method::POST, path, Some(body), &HeaderMap::new())
+            .await
+    }
+
+    /// POSTs with further headers and returns the envelope, also of a failure.
+    pub async fn post_with(&self, path: &str, body: &Value, headers: HeaderMap) -> Envelope {
+        self.envelope(Method::POST, path, Some(body), &headers)
+            .await
     }
 
     /// GETs and returns the envelope, also of a failure.
     pub async fn get_envelope(&self, path: &str) -> Envelope {
-        self.envelope(Method::GET, path, None).await
+        self.envelope(Method::GET, path, None, &HeaderMap::new())
+            .await
     }
 
     /// POSTs; a failure becomes an error.
     pub async fn expect_post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        result(self.envelope(Method::POST, path, Some(body)).await)
+        result(
+            self.envelope(Method::POST, path, Some(body), &HeaderMap::new())
+                .await,
+        )
     }
 
     /// PUTs; a failure becomes an error.
     pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        result(self.envelope(Method::PUT, path, Some(body)).await)
+        result(
+            self.envelope(Method::PUT, path, Some(body), &HeaderMap::new())
+                .await,
+        )
     }
 
     /// GETs; a failure becomes an error.
     pub async fn get(&self, path: &str) -> Result<Value, Failure> {
-        result(self.envelope(Method::GET, path, None).await)
+        result(
+            self.envelope(Method::GET, path, None, &HeaderMap::new())
+                .await,
+        )
     }
 
     /// DELETEs; a failure becomes an error.
     pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
-        result(self.envelope(Method::DELETE, path, None).await)
+        result(
+            self.envelope(Method::DELETE, path, None, &HeaderMap::new())
+                .await,
+        )
     }
 
     /// Streams the body of a response.
@@ -128,9 +148,15 @@ impl Remote {
         result(serde_json::from_slice(&said)?)
     }
 
-    async fn envelope(&self, method: Method, path: &str, body: Option<&Value>) -> Envelope {
+    async fn envelope(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        headers: &HeaderMap,
+    ) -> Envelope {
         for _ in 1..TRIES {
-            let envelope = self.once(method.clone(), path, body).await;
+            let envelope = self.once(method.clone(), path, body, headers).await;
             match (envelope.code, envelope.retry_after_ms) {
                 // Only short waits: a limit per hour or day is reported instead.
                 (Some(ErrorCode::RateLimited), Some(wait)) if wait <= 2_000 => {
@@ -139,11 +165,17 @@ impl Remote {
                 _ => return envelope,
             }
         }
-        self.once(method, path, body).await
+        self.once(method, path, body, headers).await
     }
 
-    async fn once(&self, method: Method, path: &str, body: Option<&Value>) -> Envelope {
-        match self.send(method, path, body).await {
+    async fn once(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        headers: &HeaderMap,
+    ) -> Envelope {
+        match self.send(method, path, body, headers).await {
             // The body is not quoted: it may come from a program that is not a gateway at all.
             Ok((_, bytes)) => serde_json::from_slice(&bytes).unwrap_or_else(|_| {
                 let message = format!("{} does not respond like a gateway", self.url);
@@ -158,7 +190,10 @@ impl Remote {
         method: Method,
         path: &str,
         body: Option<&Value>,
+        headers: &HeaderMap,
     ) -> Result<(u16, Vec<u8>), ToolError> {
+        let mut all = headers.clone();
+        all.extend(self.headers()?);
         let limits = FetchLimits {
             total_timeout: Some(REQUEST_TIMEOUT),
             ..FetchLimits::default()
@@ -166,7 +201,7 @@ impl Remote {
         let answer = self.client.fetch(
             method,
             path,
-            self.headers()?,
+            all,
             body.map(|json| json.to_string().into()),
             limits,
         );

@@ -19,6 +19,7 @@ mod message;
 mod passthrough;
 mod sessions;
 mod stream;
+mod trace;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -122,7 +123,8 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         if page.is_some_and(|page| page.cursor.is_some()) {
             return Err(ErrorData::invalid_params(message::UNKNOWN_CURSOR, None));
         }
-        let tools = self.hands.list(&context).await?;
+        let span = trace::of_request("tools/list", &context);
+        let tools = span.run(self.hands.list(&context)).await?;
         Ok(ListToolsResult::with_all_items(
             tools.into_iter().map(describe).collect(),
         ))
@@ -190,14 +192,20 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let name = request.name.into_owned();
         let cancelled = context.ct.clone();
+        // Not named after the tool before it is found: clients could invent any number of names.
+        let mut span = trace::of_request("tools/call", &context);
         let envelope = tokio::select! {
-            envelope = self.hands.call(name.clone(), arguments, &context) => envelope?,
+            envelope = span.run(self.hands.call(name.clone(), arguments, &context)) => envelope?,
             () = cancelled.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
         };
         // MCP reports an unknown tool as an error of the request and all others in the result.
         if envelope.code == Some(ErrorCode::UnknownTool) {
             let message = envelope.error.unwrap_or_default();
             return Err(ErrorData::invalid_params(message, None));
+        }
+        trace::name_tool(&mut span, &name);
+        if let Some(code) = envelope.code {
+            span.fail(code.word());
         }
         Ok(CallToolResponse::from(outcome(envelope)))
     }

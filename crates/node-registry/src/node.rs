@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use manyhands_core::{CallContext, ErrorCode, NodeId, Progress, ToolError};
+use manyhands_telemetry::{SpanKind, TraceContext, current, span};
 use manyhands_wire::{
     BinaryFrame, LeftOutTool, LogsGetEvent, LogsResultParams, Payload, ProcessOutputEvent,
     ProcessUnwatchEvent, ProcessWatchEvent, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
@@ -223,6 +224,30 @@ impl ConnectedNode {
         args: Value,
         context: &CallContext,
     ) -> Result<ToolResultParams, ToolError> {
+        let mut span = span(SpanKind::Client, || format!("tool.invoke {tool}"));
+        let answer = span.run(self.invoke(tool, args, context)).await;
+        span.describe(|span| {
+            span.set("rpc.system.name", "manyhands")
+                .set("rpc.method", "tool.invoke")
+                .set("gen_ai.tool.name", tool)
+                .set("manyhands.node.id", self.id().as_str());
+        });
+        match &answer {
+            Ok(answer) if answer.error.is_some() => {
+                span.fail(answer.code.as_deref().unwrap_or("failed"));
+            }
+            Ok(_) => {}
+            Err(error) => span.fail(error.code.word()),
+        }
+        answer
+    }
+
+    async fn invoke(
+        &self,
+        tool: &str,
+        args: Value,
+        context: &CallContext,
+    ) -> Result<ToolResultParams, ToolError> {
         let call_id = context.call.to_string();
         let (answer, mut answered) = oneshot::channel();
         let progress = context.progress.clone();
@@ -235,12 +260,15 @@ impl ConnectedNode {
             node: self,
             call_id: &call_id,
         };
+        let trace = current();
         let event = ToolInvokeEvent {
             call_id: call_id.clone(),
             tool: tool.to_owned(),
             args,
             output: watched.then_some(true),
             full_output: self.about.full_output.then_some(true),
+            traceparent: trace.as_ref().map(TraceContext::traceparent),
+            tracestate: trace.and_then(|trace| trace.tracestate().map(str::to_owned)),
         };
         self.send_message(&event).await?;
         tokio::select! {

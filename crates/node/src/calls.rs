@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use manyhands_core::{ErrorCode, Progress, ToolError};
 use manyhands_guard::{Live, Redactor};
+use manyhands_telemetry::{Span, SpanKind, TraceContext};
 use manyhands_wire::{Params, Payload, ToolInvokeEvent, ToolOutputEvent, ToolResultParams};
 use serde_json::{Value, json};
 use tokio::task::{Id, JoinSet};
@@ -78,7 +79,7 @@ impl Calls {
         let cancel = self.all.child_token();
         self.running.insert(request.call_id.clone(), cancel.clone());
         let call_id = request.call_id.clone();
-        let work = run(request, node.clone(), outgoing.clone(), cancel);
+        let work = traced(request, node.clone(), outgoing.clone(), cancel);
         let task = self.tasks.spawn(work).id();
         self.of_task.insert(task, call_id);
         Ok(())
@@ -106,12 +107,39 @@ impl Calls {
     }
 }
 
-async fn run(
+/// Runs a call in its span, which belongs to the trace of the gateway's call.
+async fn traced(
     request: ToolInvokeEvent,
     node: Arc<Node>,
     outgoing: Outgoing,
     cancel: CancellationToken,
 ) {
+    let caller =
+        TraceContext::of_fields(request.traceparent.as_deref(), request.tracestate.as_deref());
+    // Not named after the tool yet: the gateway may ask for one that this node does not have.
+    let mut span = Span::below(caller, SpanKind::Server, || "execute_tool".to_owned());
+    span.describe(|span| {
+        span.set("gen_ai.operation.name", "execute_tool")
+            .set("gen_ai.tool.type", "function")
+            .set("manyhands.call.id", request.call_id.as_str());
+        if node.toolbox.has(&request.tool) {
+            span.rename(format!("execute_tool {}", request.tool))
+                .set("gen_ai.tool.name", request.tool.as_str());
+        }
+    });
+    let failure = span.run(run(request, node, outgoing, cancel)).await;
+    if let Some(code) = failure {
+        span.fail(code.as_str());
+    }
+}
+
+/// Runs a call and sends its result; returns the code of its error, if it failed.
+async fn run(
+    request: ToolInvokeEvent,
+    node: Arc<Node>,
+    outgoing: Outgoing,
+    cancel: CancellationToken,
+) -> Option<ErrorCode> {
     // Monotonic: the wall clock may be set while the call runs.
     let since = node.toolbox.clock().monotonic();
     let watched = request.output == Some(true);
@@ -156,8 +184,10 @@ async fn run(
     });
     node.log
         .info("tool_call_finished", "tool call finished", about);
+    let failure = outcome.as_ref().err().map(|error| error.code);
     // A closed connection takes no response, and nobody waits for one.
     let _ = outgoing.text(answer(request.call_id, outcome)).await;
+    failure
 }
 
 fn answer(call_id: String, outcome: Result<Value, ToolError>) -> String {

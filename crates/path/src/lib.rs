@@ -37,6 +37,7 @@ mod schema;
 mod secret_params;
 mod stack;
 mod storage;
+mod trace;
 mod validate;
 
 #[cfg(test)]
@@ -45,7 +46,7 @@ mod testing;
 pub use approve::ApprovalRequests;
 pub use authorize::{AgentRules, Authorizer, RootOf, may_act_for};
 pub use layer::{Call, CallResult, Layer, Next};
-pub use metrics::Metrics;
+pub use metrics::{DESCRIPTIONS, Metrics};
 pub use stack::{Parts, Path};
 pub use storage::artifact_room;
 pub use validate::{check_schema, check_schema_aside, validate_against};

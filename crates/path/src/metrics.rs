@@ -1,7 +1,7 @@
 //! Metrics: every call counted and timed, by tool and how it ended.
 
-use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, RwLock};
 
 use async_trait::async_trait;
 use manyhands_core::{Clock, ErrorCode};
@@ -17,6 +17,66 @@ const BUCKETS: [f64; 14] = [
     0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 50.0, 100.0, 500.0, 1_000.0, 10_000.0, 60_000.0,
 ];
 
+/// Every metric, with what it measures.
+pub const DESCRIPTIONS: [(&str, &str); 23] = [
+    ("tool_execution_total", "Calls by tool and how they ended."),
+    ("function_call_duration_ms", "How long calls took, by tool."),
+    ("turns_total", "Turns of agents, by how they ended."),
+    ("turns_running", "Sessions in which an agent is working."),
+    (
+        "model_requests_total",
+        "Requests to models that used tokens.",
+    ),
+    ("model_tokens_total", "Tokens used, by model and type."),
+    (
+        "model_cost_micro_dollars_total",
+        "Cost of models with a known price, in millionths of a dollar.",
+    ),
+    (
+        "approvals_pending",
+        "Calls that wait for the owner's approval.",
+    ),
+    ("node_connected", "Whether a node is connected, by node."),
+    (
+        "mcp_server_up",
+        "Whether an MCP server is reachable, by server.",
+    ),
+    ("channel_connected", "Whether a chat account is connected."),
+    ("inbox_messages", "Incoming chat messages, by state."),
+    ("outbox_messages", "Outgoing chat messages, by state."),
+    ("websocket_connections", "Open WebSocket connections."),
+    (
+        "evicted_connections",
+        "Unauthenticated connections that were closed to make room.",
+    ),
+    (
+        "disk_free_bytes",
+        "Free bytes on the disk of the home folder.",
+    ),
+    (
+        "disk_space_low",
+        "Whether free disk space is below limits.min_free_bytes.",
+    ),
+    (
+        "audit_chain_intact",
+        "Whether the latest entries of the audit log passed the last verification.",
+    ),
+    (
+        "telemetry_exported_records_total",
+        "Records that the OpenTelemetry collector accepted, by signal.",
+    ),
+    (
+        "telemetry_dropped_records_total",
+        "Records that were not exported: the queue was full, or the collector refused them.",
+    ),
+    (
+        "telemetry_queued_records",
+        "Records that wait for export, by signal.",
+    ),
+    ("build_info", "Version of the gateway; the value is 1."),
+    ("process_uptime_seconds", "Time since the gateway started."),
+];
+
 static META: Metadata<'static> = Metadata::new("manyhands", Level::INFO, None);
 
 /// The numbers behind `/metrics`. One per gateway, so tests do not share a global.
@@ -24,6 +84,8 @@ pub struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     meters: RwLock<HashMap<(String, String), ToolMetrics>>,
+    /// What [`states_of`](Self::states_of) has set last, by metric.
+    states: Mutex<HashMap<&'static str, BTreeSet<String>>>,
 }
 
 #[derive(Clone)]
@@ -42,20 +104,15 @@ impl Default for Metrics {
             .expect("the buckets are a non-empty literal");
         let recorder = builder.build_recorder();
         let handle = recorder.handle();
-        recorder.describe_counter(
-            "tool_execution_total".into(),
-            None,
-            "Calls by tool and how they ended.".into(),
-        );
-        recorder.describe_histogram(
-            "function_call_duration_ms".into(),
-            None,
-            "How long calls took, by tool.".into(),
-        );
+        for (name, what) in DESCRIPTIONS {
+            // Which kind a metric is follows from its first use; the recorder keeps one description per name.
+            recorder.describe_gauge(name.into(), None, what.into());
+        }
         Self {
             recorder,
             handle,
             meters: RwLock::default(),
+            states: Mutex::default(),
         }
     }
 }
@@ -78,10 +135,39 @@ impl Metrics {
 
     /// The same with labels. Their values must not be for callers to choose.
     pub fn gauge_of(&self, name: &'static str, labels: &[(&'static str, &str)]) -> Gauge {
-        let label = |(key, value): &(&'static str, &str)| Label::new(*key, (*value).to_owned());
-        let labels: Vec<Label> = labels.iter().map(label).collect();
-        let key = Key::from_parts(name, labels);
+        let key = Key::from_parts(name, label_list(labels));
         self.recorder.register_gauge(&key, &META)
+    }
+
+    /// Sets the gauges of things that are up (1) or down (0). One that is gone since the last time becomes NaN, which no rule
+    /// compares as down.
+    pub fn states_of(
+        &self,
+        name: &'static str,
+        label: &'static str,
+        states: impl Iterator<Item = (String, bool)>,
+    ) {
+        let mut known = self.states.lock().expect("no panic while held");
+        let mut gone = known.remove(name).unwrap_or_default();
+        let mut present = BTreeSet::new();
+        for (value, up) in states {
+            let gauge = self.gauge_of(name, &[(label, value.as_str())]);
+            gauge.set(if up { 1.0 } else { 0.0 });
+            gone.remove(&value);
+            present.insert(value);
+        }
+        for value in &gone {
+            self.gauge_of(name, &[(label, value.as_str())])
+                .set(f64::NAN);
+        }
+        known.insert(name, present);
+    }
+
+    /// Sets a counter of the gateway's own to a total that is counted elsewhere. The values of labels must not be for callers to
+    /// choose.
+    pub fn total_of(&self, name: &'static str, labels: &[(&'static str, &str)], total: u64) {
+        let key = Key::from_parts(name, label_list(labels));
+        self.recorder.register_counter(&key, &META).absolute(total);
     }
 
     /// Counts a call that was refused before its tool was looked up.
@@ -118,6 +204,13 @@ impl Metrics {
     }
 }
 
+fn label_list(labels: &[(&'static str, &str)]) -> Vec<Label> {
+    let labels = labels.iter();
+    labels
+        .map(|(key, value)| Label::new(*key, (*value).to_owned()))
+        .collect()
+}
+
 /// Counts and times calls.
 pub struct Measure {
     pub(crate) metrics: Arc<Metrics>,
@@ -147,8 +240,25 @@ impl Layer for Measure {
 
 #[cfg(test)]
 mod tests {
+    use super::Metrics;
     use crate::testing::Fixture;
     use serde_json::json;
+
+    #[test]
+    fn what_is_gone_is_neither_up_nor_down() {
+        let metrics = Metrics::default();
+        let set = |states: &[(&str, bool)]| {
+            let states = states.iter().map(|(name, up)| ((*name).to_owned(), *up));
+            metrics.states_of("node_connected", "node", states);
+            metrics.render()
+        };
+        let text = set(&[("a", true), ("b", false)]);
+        assert!(text.contains("node_connected{node=\"a\"} 1\n"), "{text}");
+        assert!(text.contains("node_connected{node=\"b\"} 0\n"), "{text}");
+        let text = set(&[("b", true)]);
+        assert!(text.contains("node_connected{node=\"a\"} NaN\n"), "{text}");
+        assert!(text.contains("node_connected{node=\"b\"} 1\n"), "{text}");
+    }
 
     #[tokio::test]
     async fn calls_are_counted_by_tool_and_status() {

@@ -13,6 +13,7 @@ use manyhands_core::{
 };
 use manyhands_guard::Redactor;
 use manyhands_store::Store;
+use manyhands_telemetry::carry;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -31,6 +32,7 @@ use crate::remedy::Remedy;
 use crate::resolve::Resolve;
 use crate::run::Run;
 use crate::storage::{Storage, WriteRates};
+use crate::trace;
 use crate::validate::Validate;
 
 /// The parts that the path is built from.
@@ -260,10 +262,12 @@ impl Path {
         }
         let layers = self.layers.clone();
         // In a task of its own: the audit records how the call ended even if the caller disconnects.
-        let work = self.running.spawn(async move {
-            let result: CallResult = Next::new(&layers).run(&mut call).await;
+        let work = self.running.spawn(carry(async move {
+            let mut span = trace::begin();
+            let result: CallResult = span.run(Next::new(&layers).run(&mut call)).await;
+            trace::describe(&mut span, &call, &result);
             result
-        });
+        }));
         let result = work.await;
         going_away.disarm();
         result.unwrap_or_else(|e| Err(ToolError::internal(format!("the path broke: {e}"))))

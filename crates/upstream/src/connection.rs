@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use manyhands_telemetry::inject_meta;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -14,13 +15,14 @@ use crate::client::McpClient;
 use crate::error::{RpcError, UpstreamError};
 use crate::headers::{self, Mirrored};
 use crate::hooks::{Hooks, ServerRequestHandler};
-use crate::hub::{CallReply, Hub, PendingCall};
+use crate::hub::{CallReply, Hub, PendingCall, PendingSlot};
 use crate::link::ServerLink;
 use crate::listen::ChangeListener;
 use crate::message;
 use crate::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, modern_meta};
 use crate::peer::{Era, Peer};
 use crate::server::Server;
+use crate::trace;
 
 /// Timeout of closing a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -248,9 +250,26 @@ impl ServerConnection {
         params: &mut Map<String, Value>,
         hooks: &Hooks,
     ) -> CallReply {
-        let hub = self.hub();
         let call = PendingCall::new(hooks);
-        let mut slot = hub.register(call.clone())?;
+        let slot = self.hub().register(call.clone())?;
+        let (id, is_line) = (slot.id, self.carrier().shares_one_stream());
+        let version = &self.peer.version;
+        let mut span = trace::begin(method, params, &self.server.name, version, is_line);
+        let answer = span.run(self.answered(method, params, hooks, call, slot));
+        let answer = answer.await;
+        trace::describe(&mut span, id, &answer);
+        answer
+    }
+
+    async fn answered(
+        &self,
+        method: &str,
+        params: &mut Map<String, Value>,
+        hooks: &Hooks,
+        call: Arc<PendingCall>,
+        mut slot: PendingSlot,
+    ) -> CallReply {
+        let hub = self.hub();
         // With a stream per request, the modern era cancels a request by closing its stream.
         slot.cancel_on_drop = self.carrier().shares_one_stream() || self.peer.era == Era::Legacy;
         self.add_meta(params, slot.id, &call, hooks);
@@ -342,6 +361,7 @@ impl ServerConnection {
                 }
             }
         }
+        inject_meta(&mut meta);
         if !meta.is_empty() {
             params.insert("_meta".to_owned(), Value::Object(meta));
         }

@@ -35,6 +35,7 @@ mod peer;
 mod pin;
 mod server;
 mod suspicious;
+mod trace;
 mod upstream;
 
 pub use client::McpClient;

@@ -30,6 +30,12 @@ pub struct ToolInvokeEvent {
     /// Whether the result may contain the complete output as `fullOutput`; an addition: `tool.fullOutput`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output: Option<bool>,
+    /// W3C trace context that the call belongs to; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// W3C trace state, if there is a `traceparent`; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
 }
 
 /// New output of a call, from its node: at most 4 KiB, about ten times a second, 256 KiB in total. Some may be
@@ -302,6 +308,8 @@ mod tests {
             args: json!({ "path": "a" }),
             output: None,
             full_output: None,
+            traceparent: None,
+            tracestate: None,
         };
         assert_eq!(
             to_string(&ask).unwrap(),

@@ -1189,6 +1189,14 @@ output?: (boolean | null)
  * The tool, without the node's prefix.
  */
 tool: string
+/**
+ * W3C trace context that the call belongs to; an addition.
+ */
+traceparent?: (string | null)
+/**
+ * W3C trace state, if there is a `traceparent`; an addition.
+ */
+tracestate?: (string | null)
 }
 /**
  * New output of a call, from its node: at most 4 KiB, about ten times a second, 256 KiB in total. Some may be

@@ -15,6 +15,7 @@ use manyhands_core::{ErrorCode, ToolError};
 use manyhands_gateway::{Gateway, ListenAddress};
 use manyhands_guard::PendingConnection;
 use manyhands_http_common::Refusal;
+use manyhands_telemetry::{TraceContext, within};
 
 /// Rejects foreign hosts and origins before anything else sees the request, and adds CORS headers
 /// for trusted origins.
@@ -35,9 +36,11 @@ pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: 
         Ok(trusted) => trusted,
         Err(why) => return Refusal(ToolError::new(ErrorCode::Forbidden, why)).into_response(),
     };
+    // What the request causes belongs to the trace that it names.
+    let trace = TraceContext::of_headers(request.headers());
     // Own pages and programs need no CORS headers.
     let Some(origin) = trusted else {
-        return next.run(request).await;
+        return within(trace, next.run(request)).await;
     };
     let asks_first = request
         .headers()
@@ -46,7 +49,7 @@ pub async fn check(State(gateway): State<Arc<Gateway>>, request: Request, next: 
     let mut response = if request.method() == Method::OPTIONS && asks_first {
         preflight()
     } else {
-        next.run(request).await
+        within(trace, next.run(request)).await
     };
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -64,7 +67,7 @@ fn preflight() -> Response {
         ),
         (
             header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, x-api-key, x-session-key, anthropic-version",
+            "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, traceparent, tracestate, x-api-key, x-session-key, anthropic-version",
         ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];

@@ -10,6 +10,8 @@ use manyhands_core::{ErrorCode, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Refusal, admit};
 
+use crate::metrics::exposition;
+
 /// Liveness: the process responds.
 pub async fn healthz() -> &'static str {
     "ok\n"
@@ -53,12 +55,7 @@ pub async fn metrics(State(gateway): State<Arc<Gateway>>, parts: Parts) -> Respo
         header::CONTENT_TYPE,
         "text/plain; version=0.0.4; charset=utf-8",
     )];
-    gateway.chats().measure(gateway.path.metrics()).await;
-    let (metrics, space) = (gateway.path.metrics(), gateway.store.disk().space());
-    metrics.gauge("disk_free_bytes").set(space.free as f64);
-    let low = u32::from(space.is_low());
-    metrics.gauge("disk_space_low").set(f64::from(low));
-    (kind, gateway.path.metrics().render()).into_response()
+    (kind, exposition(&gateway).await).into_response()
 }
 
 /// Rejects node and bridge tokens, which are for their own work only.

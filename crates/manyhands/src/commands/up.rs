@@ -6,12 +6,16 @@ use std::process::ExitCode;
 use manyhands_api::daemon::{self, Ready};
 use manyhands_config::LogFormat;
 use manyhands_gateway::{CONFIG_FILE, Options};
+use manyhands_telemetry::{Process, log_layer};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::Up;
 use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::own_node::{OwnNode, RunningNode};
+use crate::telemetry;
 
 /// Starts the gateway and serves until stopped by a signal.
 pub async fn run(up: Up, ctx: &CliContext) -> Done {
@@ -23,15 +27,23 @@ pub async fn run(up: Up, ctx: &CliContext) -> Done {
     let quiet = format!("rmcp=warn,{filter}");
     let filter = EnvFilter::try_new(quiet)
         .map_err(|e| Failure(format!("invalid log level {filter:?}: {e}")))?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let process = Process {
+        service: "manyhands",
+        host: ctx.machine(),
+        node: None,
+    };
+    let telemetry = telemetry::start(process, Some(&settings.telemetry), ctx);
+    let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         // By default the subscriber prints a failed write to stderr, and panics if stderr is closed as well.
         .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
+    let all = tracing_subscriber::registry()
+        .with(filter)
+        .with(log_layer());
     match settings.log.format {
-        LogFormat::Json => log.json().init(),
-        LogFormat::Text => log.init(),
+        LogFormat::Json => all.with(log.json()).init(),
+        LogFormat::Text => all.with(log).init(),
     }
     // Resolved before the gateway starts, so that invalid node settings do not leave a half-started gateway.
     let own = if up.no_node || !settings.node.enabled {
@@ -63,6 +75,10 @@ pub async fn run(up: Up, ctx: &CliContext) -> Done {
     // The node goes last: calls that are finishing may still use it.
     if let Some(running_node) = running_node {
         running_node.stop().await;
+    }
+    // After everything that is traced.
+    if let Some(telemetry) = telemetry {
+        telemetry.shutdown().await;
     }
     served?;
     Ok(ExitCode::SUCCESS)

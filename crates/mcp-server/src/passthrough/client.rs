@@ -8,6 +8,7 @@ use manyhands_core::{
 };
 use manyhands_federation::servers::Server;
 use manyhands_gateway::{Admitted, Gateway};
+use manyhands_telemetry::Span;
 use manyhands_upstream::Hooks;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::eras;
 use super::sink::{ClientMessage, ClientSink, SinkAnswers, SinkOptions};
 use crate::message::{Fault, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, notification, one_page};
+use crate::trace;
 
 /// Methods passed on to the server besides tools; all others are rejected.
 const PASSED: [&str; 10] = [
@@ -49,6 +51,7 @@ impl ServerClient {
         cancel: CancellationToken,
     ) -> tokio::sync::mpsc::Receiver<ClientMessage> {
         let (sink, messages) = ClientSink::new(options);
+        let mut span = self.span(&method, &params);
         tokio::spawn(async move {
             let auth = &self.gateway.auth;
             let done = tokio::select! {
@@ -56,11 +59,30 @@ impl ServerClient {
                 () = sink.left() => return,
                 () = cancel.cancelled() => return,
                 lapsed = auth.lapsed(&self.admitted) => Err(Fault::new(INTERNAL, lapsed.text())),
-                done = self.run(&method, params, &sink) => done,
+                done = span.run(self.run(&method, params, &sink)) => done,
             };
+            trace::describe(&mut span, &done);
+            drop(span);
             sink.end(done).await;
         });
         messages
+    }
+
+    /// The span of a request, below that of the HTTP request unless it names another trace.
+    fn span(&self, method: &str, params: &Map<String, Value>) -> Span {
+        let known = method.starts_with("tools/") || PASSED.contains(&method);
+        if !known {
+            return Span::none();
+        }
+        let meta = params.get("_meta").and_then(Value::as_object);
+        let mut span = trace::begin(method, meta, None);
+        if method == "tools/call"
+            && let Some(tool) = params.get("name").and_then(Value::as_str)
+            && self.server.offer().tools.contains_key(tool)
+        {
+            trace::name_tool(&mut span, tool);
+        }
+        span
     }
 
     async fn run(

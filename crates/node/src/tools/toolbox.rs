@@ -15,8 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CallInfo, NodeTool, OutputOptions, bash, edit, glob, grep, process, read, write};
 
-/// Prefix of variables with our own tokens and passphrases.
-const OWN_VARIABLES: &str = "MANYHANDS_";
+/// Prefixes of variables that are meant for the node itself: its token and passphrase, and its telemetry exporter, whose
+/// headers are credentials.
+const OWN_VARIABLES: [&str; 2] = ["MANYHANDS_", "OTEL_EXPORTER_OTLP_"];
 
 /// Limits of a node's tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -151,6 +152,11 @@ impl Toolbox {
         (tool.run)(arguments, call).await
     }
 
+    /// Whether it has a tool of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.inner.tools.iter().any(|tool| tool.name == name)
+    }
+
     /// Tool definitions, as announced to the gateway.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         let tools = self.inner.tools.iter();
@@ -224,7 +230,7 @@ fn job_settings(
 ) -> JobSettings {
     let env = env
         .into_iter()
-        .filter(|(name, _)| !name.starts_with(OWN_VARIABLES));
+        .filter(|(name, _)| !OWN_VARIABLES.iter().any(|own| name.starts_with(own)));
     let mut settings = JobSettings::of_env(env.collect());
     let places = [Some(files.workspace()), files.jail()];
     let places = places.into_iter().flatten().map(Path::to_owned);

@@ -9,6 +9,7 @@ use manyhands_guard::{
     Body, Egress, EgressError, FetchLimits, GatewayClient, HeaderMap, HeaderName, HeaderValue,
     Method, Response,
 };
+use manyhands_telemetry::inject_headers;
 use url::Url;
 
 use crate::error::UpstreamError;
@@ -76,6 +77,7 @@ impl Post {
             for (name, value) in headers {
                 all.insert(name.clone(), value.clone());
             }
+            inject_headers(&mut all);
             let answer = self.follow(method, url, all, body.clone()).await?;
             let status = answer.status.as_u16();
             if !matches!(status, 401 | 403) {

@@ -15,7 +15,7 @@ use manyhands_guard::{Body, Egress, FetchLimits, GatewayClient, HeaderMap, Heade
 use manyhands_mcp_server::{
     Changes, ErrorData, Extensions, Hands, RequestContext, RoleServer, serve_stdio,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
@@ -58,12 +58,11 @@ impl Hands for RemoteTools {
         &self,
         tool: String,
         arguments: Value,
-        _: &RequestContext<RoleServer>,
+        context: &RequestContext<RoleServer>,
     ) -> Result<Envelope, ErrorData> {
-        Ok(self
-            .remote
-            .post(&format!("/api/tools/{}", name(&tool)), &arguments)
-            .await)
+        let path = format!("/api/tools/{}", name(&tool));
+        let trace = trace_headers(&context.meta);
+        Ok(self.remote.post_with(&path, &arguments, trace).await)
     }
 
     /// Also reports changes from before the subscription: the client may have listed the tools earlier.
@@ -74,6 +73,18 @@ impl Hands for RemoteTools {
         });
         Ok(changes.boxed())
     }
+}
+
+/// The trace that the client's request names, for the gateway's request.
+fn trace_headers(meta: &Map<String, Value>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for name in ["traceparent", "tracestate"] {
+        let value = meta.get(name).and_then(Value::as_str);
+        if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+            headers.insert(name, value);
+        }
+    }
+    headers
 }
 
 /// Serves until the client closes its end.

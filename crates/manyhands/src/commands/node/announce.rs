@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 
 use manyhands_core::NodeId;
+use manyhands_telemetry::log_layer;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
@@ -21,10 +22,15 @@ const DEFAULT_FILTER: &str = "warn,manyhands_node=off";
 
 /// Installs the log subscriber, which also prints connection changes.
 pub fn listen(id: &NodeId, url: &str, sharing: &Sharing, ctx: &CliContext) -> Result<(), Failure> {
+    let exported = ctx.log_filter().unwrap_or_else(|| "info".to_owned());
     let filter = ctx
         .log_filter()
         .unwrap_or_else(|| DEFAULT_FILTER.to_owned());
     let wrong = |e| Failure(format!("invalid log filter {filter:?}: {e}"));
+    let exported = log_layer()
+        .map(|layer| EnvFilter::try_new(&exported).map(|filter| layer.with_filter(filter)))
+        .transpose()
+        .map_err(wrong)?;
     let filter = EnvFilter::try_new(&filter).map_err(wrong)?;
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
@@ -38,7 +44,10 @@ pub fn listen(id: &NodeId, url: &str, sharing: &Sharing, ctx: &CliContext) -> Re
             connection: Connection::New,
         }),
     };
-    let all = tracing_subscriber::registry().with(log).with(announcer);
+    let all = tracing_subscriber::registry()
+        .with(log)
+        .with(exported)
+        .with(announcer);
     all.try_init()
         .map_err(|e| Failure(format!("cannot set up the log: {e}")))
 }

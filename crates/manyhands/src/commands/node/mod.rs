@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use manyhands_node::{NodeLog, NodeOptions, SandboxMode};
+use manyhands_telemetry::Process;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +21,7 @@ use crate::enrolment::Enrolments;
 use crate::output::{self, Done, Failure};
 use crate::remote::Remote;
 use crate::sharing::{self, OptionNames, Sharing, SharingRequest, holds};
+use crate::telemetry;
 use identity::{Identity, TokenSource};
 
 /// Names of the options.
@@ -48,6 +50,12 @@ async fn share(asked: &ShareOptions, ctx: &CliContext) -> Done {
         refuse_if_online(&identity).await?;
     }
     let Identity { id, url, token, .. } = identity;
+    let process = Process {
+        service: "manyhands-node",
+        host: ctx.machine(),
+        node: Some(id.to_string()),
+    };
+    let telemetry = telemetry::start(process, None, ctx);
     announce::listen(&id, &url, &sharing, ctx)?;
     let mut options = NodeOptions::new(url, token, id.clone());
     options.state_dir = Some(Enrolments::of(&ctx.home).state(&id)?);
@@ -57,6 +65,9 @@ async fn share(asked: &ShareOptions, ctx: &CliContext) -> Done {
     let ended = ended.await;
     // The exit status is only meaningful once no child process writes to the terminal any more.
     sharing::all_ended(&supervisor).await;
+    if let Some(telemetry) = telemetry {
+        telemetry.shutdown().await;
+    }
     // Otherwise its second signal would exit with 1 while we are already stopping.
     signals.abort();
     ended?;
