@@ -24,6 +24,7 @@ mod oauth;
 mod path;
 mod read;
 mod reference;
+mod section;
 mod servers;
 mod settings;
 mod shape;

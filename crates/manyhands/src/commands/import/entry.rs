@@ -8,7 +8,8 @@ use manyhands_core::{Pattern, ServerName};
 use serde_json::{Map, Value};
 
 use super::values::Values;
-use super::{ImportedServer, Section, UserEnv};
+use super::{ImportedServer, Section};
+use crate::clients::UserEnv;
 
 /// The program's format, where the same key means different things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

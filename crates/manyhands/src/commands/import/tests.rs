@@ -463,13 +463,3 @@ fn a_broken_file_says_what_is_wrong_with_it() {
         assert!(told.starts_with("invalid "), "{told}");
     }
 }
-
-#[test]
-fn every_program_is_known_by_its_word() {
-    for client in Client::ALL {
-        assert_eq!(client.word().parse(), Ok(client));
-        let files = client.files(&user_env(), Path::new("/here"));
-        assert!(files.iter().all(|file| file.is_absolute()), "{files:?}");
-    }
-    assert_eq!("notepad".parse::<Client>(), Err(()));
-}

@@ -7,7 +7,8 @@ use manyhands_config::is_secret_key;
 use manyhands_core::{Secret, ServerName};
 
 use super::entry::Dialect;
-use super::{UserEnv, VaultEntry};
+use super::VaultEntry;
+use crate::clients::UserEnv;
 
 /// Minimum length of a secret in the vault: shorter ones could not be redacted reliably.
 const MIN_SECRET: usize = 8;
