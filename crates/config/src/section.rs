@@ -143,7 +143,9 @@ mod tests {
     #[test]
     fn a_removed_section_takes_only_its_own_comments_along() {
         let path = "models.providers.local".parse().unwrap();
-        let text = format!("[models.retry]\n#retries = 2\n\n# mine\n{SECTION}# inside\n[models.providers.local.headers]\na = \"b\"\n\n# logs\n[log]\n");
+        let text = format!(
+            "[models.retry]\n#retries = 2\n\n# mine\n{SECTION}# inside\n[models.providers.local.headers]\na = \"b\"\n\n# logs\n[log]\n"
+        );
         assert_eq!(
             edit::unset(&text, &path).unwrap().unwrap(),
             "[models.retry]\n#retries = 2\n\n# logs\n[log]\n"

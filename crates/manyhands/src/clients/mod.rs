@@ -231,11 +231,7 @@ impl Client {
             Self::Opencode => &Row {
                 word: "opencode",
                 title: "opencode",
-                project: &[
-                    "opencode.json",
-                    "opencode.jsonc",
-                    ".opencode/opencode.json",
-                ],
+                project: &["opencode.json", "opencode.jsonc", ".opencode/opencode.json"],
                 user: &[
                     (Config, "opencode/opencode.json"),
                     (Config, "opencode/opencode.jsonc"),
@@ -395,7 +391,11 @@ impl Client {
     pub fn entry(self, server: &ClientServer<'_>) -> Value {
         let spelling = self.row().spelling;
         match *server {
-            ClientServer::Command { program, url, token } => {
+            ClientServer::Command {
+                program,
+                url,
+                token,
+            } => {
                 let env = json!({ "MANYHANDS_URL": url, "MANYHANDS_TOKEN": token });
                 match spelling {
                     Spelling::Usual { types, .. } => {
@@ -427,7 +427,9 @@ impl Client {
                         typed(&mut entry, types.map(|(_, http)| http));
                         entry
                     }
-                    Spelling::Zed => json!({ "source": "custom", "url": address, "headers": headers }),
+                    Spelling::Zed => {
+                        json!({ "source": "custom", "url": address, "headers": headers })
+                    }
                     Spelling::Codex => json!({ "url": address, "http_headers": headers }),
                     Spelling::Opencode => json!({
                         "type": "remote", "url": address, "enabled": true, "headers": headers,
@@ -541,6 +543,8 @@ pub fn project_of(path: &Path, user_env: &UserEnv) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Args;
+    use clap::Parser;
 
     fn user_env(user: &Path, path: &Path) -> UserEnv {
         let env = [("PATH".to_owned(), path.display().to_string())];
@@ -558,6 +562,10 @@ mod tests {
             let files = client.files(&user_env, Path::new("/here"));
             assert!(files.iter().all(|file| file.is_absolute()), "{files:?}");
             assert!(files.contains(&client.settings(&user_env)));
+        }
+        for client in Client::ALL {
+            let words = ["manyhands", "connect", client.word()];
+            assert!(Args::try_parse_from(words).is_ok(), "{}", client.word());
         }
         assert_eq!("notepad".parse::<Client>(), Err(()));
     }

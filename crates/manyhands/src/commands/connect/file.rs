@@ -28,7 +28,8 @@ pub struct SettingsFile {
 impl SettingsFile {
     /// Reads the file at `path`, which need not exist.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let wrong = |why: String| Failure(format!("{}: {why}; nothing was changed", path.display()));
+        let wrong =
+            |why: String| Failure(format!("{}: {why}; nothing was changed", path.display()));
         let io = |e: io::Error| wrong(e.to_string());
         let missing = Self {
             path: path.to_owned(),
@@ -58,7 +59,9 @@ impl SettingsFile {
         }
         let mut bytes = Vec::new();
         let file = File::open(&target).map_err(io)?;
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+        file.take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(io)?;
         if bytes.len() as u64 > MAX_BYTES {
             return Err(wrong("it is larger than 64 MiB".to_owned()));
         }
@@ -133,7 +136,9 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         let _ = fs::remove_file(&fresh);
     }
     written?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 

@@ -213,7 +213,7 @@ pub fn read(
 }
 
 /// Converts a name to a legal server name.
-fn legal_name(given: &str) -> ServerName {
+pub fn legal_name(given: &str) -> ServerName {
     let mut name = String::new();
     for c in given.chars() {
         let c = match c.is_ascii_alphanumeric() || c == '_' || c == '-' {

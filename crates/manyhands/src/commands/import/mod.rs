@@ -16,7 +16,8 @@ use manyhands_core::{Secret, ServerName};
 use serde_json::{Map, Value};
 
 use crate::clients::{Client, Format, UserEnv, project_of};
-pub use values::is_secret_value;
+pub use entry::legal_name;
+pub use values::{is_placeholder, is_secret_value};
 
 use entry::Dialect;
 

@@ -50,6 +50,15 @@ pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
 
 /// Returns `text` without the value at `path`; `None` if it was not there.
 pub fn remove(text: &str, path: &[&str]) -> Result<Option<String>, String> {
+    let mut edited = None;
+    // Where a key appears twice, removing only the last one would bring the first one back.
+    while let Some(next) = remove_last(edited.as_deref().unwrap_or(text), path)? {
+        edited = Some(next);
+    }
+    Ok(edited)
+}
+
+fn remove_last(text: &str, path: &[&str]) -> Result<Option<String>, String> {
     let Some(mut object) = document(text)? else {
         return Ok(None);
     };
@@ -66,7 +75,9 @@ pub fn remove(text: &str, path: &[&str]) -> Result<Option<String>, String> {
         return Ok(None);
     };
     let member = &members[at];
-    let end = member.comma.map_or(member.value.span.end, |comma| comma + 1);
+    let end = member
+        .comma
+        .map_or(member.value.span.end, |comma| comma + 1);
     let gone = whole_lines(text, member.start..end);
     let mut edited = replaced(text, gone, "");
     // Without its own comma it was the last one, and the comma before it would be one too many.
@@ -203,7 +214,11 @@ impl Style {
                 return replaced(text, open..open, &member);
             }
             // Everything on one line stays on one line.
-            let space = if text[open..].starts_with(' ') { " " } else { "" };
+            let space = if text[open..].starts_with(' ') {
+                " "
+            } else {
+                ""
+            };
             let member = format!("{space}{key}: {}{comma}", compact(value));
             return replaced(text, open..open, &member);
         };

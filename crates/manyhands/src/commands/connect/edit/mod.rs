@@ -43,6 +43,16 @@ impl Place {
         })
     }
 
+    /// What a text means.
+    pub fn document(self, text: &str) -> Result<Value, String> {
+        self.format.parse(text)
+    }
+
+    /// Whether a text has the key of the servers.
+    pub fn has_servers(self, text: &str) -> Result<bool, String> {
+        Ok(self.format.parse(text)?.get(self.key).is_some())
+    }
+
     /// Returns the text with the entry.
     pub fn with(self, text: &str, entry: &Value) -> Result<String, String> {
         let before = self.format.parse(text)?;

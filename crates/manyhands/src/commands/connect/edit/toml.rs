@@ -17,7 +17,10 @@ pub fn set(text: &str, map: &str, name: &str, value: &Value) -> Result<String, S
     for (key, value) in value.as_object().into_iter().flatten() {
         lines.push(format!("{} = {}", self::key(key), inline(value)?));
     }
-    let table: String = lines.iter().map(|line| format!("{line}{newline}")).collect();
+    let table: String = lines
+        .iter()
+        .map(|line| format!("{line}{newline}"))
+        .collect();
     if let Some(old) = lines_of(text, map, name) {
         return Ok(format!("{}{table}{}", &text[..old.start], &text[old.end..]));
     }
@@ -62,7 +65,10 @@ fn lines_of(text: &str, map: &str, name: &str) -> Option<Range<usize>> {
             }
         }
         let says = !content.is_empty() && !content.starts_with('#');
-        if inside && says && let Some(found) = &mut found {
+        if inside
+            && says
+            && let Some(found) = &mut found
+        {
             found.end = at;
         }
     }
@@ -98,9 +104,9 @@ fn key(key: &str) -> String {
 fn inline(value: &Value) -> Result<String, String> {
     Ok(match value {
         Value::Object(map) => {
-            let members = map.iter().map(|(name, value)| {
-                Ok(format!("{} = {}", key(name), inline(value)?))
-            });
+            let members = map
+                .iter()
+                .map(|(name, value)| Ok(format!("{} = {}", key(name), inline(value)?)));
             let members: Vec<String> = members.collect::<Result<_, String>>()?;
             format!("{{ {} }}", members.join(", "))
         }

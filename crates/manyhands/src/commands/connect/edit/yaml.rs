@@ -269,6 +269,8 @@ fn members(lines: &mut Vec<String>, indent: &str, value: &Value) {
 fn is_plain(text: &str) -> bool {
     let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
         && !words.contains(&text.to_ascii_lowercase().as_str())
 }
