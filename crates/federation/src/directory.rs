@@ -24,6 +24,7 @@ pub struct Directory {
 /// A well-known server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ServerListing")]
 pub struct Listing {
     /// Name to add it by.
     pub name: String,
@@ -47,7 +48,7 @@ pub struct Listing {
     pub url: Option<String>,
     /// Its transport, if it is not `http`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transport: Option<ServerKind>,
+    pub transport: Option<Transport>,
     /// HTTP headers; `${NAME}` is an input.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -62,9 +63,21 @@ pub struct Listing {
     pub verified: bool,
 }
 
+/// The transport of a remote server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ListingTransport")]
+pub enum Transport {
+    /// Streamable HTTP.
+    Http,
+    /// The older HTTP with server-sent events.
+    Sse,
+}
+
 /// A package with a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ListingPackage")]
 pub struct Package {
     /// Where it is published.
     pub registry: Registry,
@@ -84,6 +97,7 @@ pub struct Package {
 /// A package registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ListingRegistry")]
 pub enum Registry {
     /// npm, run with `npx`.
     Npm,
@@ -96,6 +110,7 @@ pub enum Registry {
 /// Something a server has to be told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ListingInput")]
 pub struct Input {
     /// Its name.
     pub name: String,
@@ -230,7 +245,10 @@ impl Listing {
             .iter()
             .map(|(name, value)| (name.clone(), filled(value)));
         McpServer {
-            kind: self.transport,
+            kind: self.transport.map(|transport| match transport {
+                Transport::Http => ServerKind::Http,
+                Transport::Sse => ServerKind::Sse,
+            }),
             url: self.url.as_ref().map(filled),
             // A header whose input was left out would be sent with the text of the reference.
             headers: headers.filter(|(_, value)| !self.refers(value)).collect(),

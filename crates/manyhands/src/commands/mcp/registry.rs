@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
-use manyhands_config::ServerKind;
-use manyhands_federation::directory::{Input, Listing, Package, Registry as Published};
+use manyhands_federation::directory::{
+    Input, Listing, Package, Registry as Published, Transport,
+};
 use manyhands_guard::{Egress, FetchLimits, GatewayClient, HeaderMap, HeaderValue, Method};
 use serde_json::Value;
 
@@ -160,7 +161,7 @@ fn remote_of(listing: &mut Listing, remote: &Value) -> Result<(), String> {
         .as_str()
         .or(remote["transport_type"].as_str())
     {
-        Some("sse") => Some(ServerKind::Sse),
+        Some("sse") => Some(Transport::Sse),
         _ => None,
     };
     let mut inputs = Vec::new();

@@ -186,7 +186,7 @@ fn fenced(text: &str) -> &str {
 
 fn is_entry(value: &Value) -> bool {
     let has = |key: &&str| value[**key].is_string() || value[**key].is_array();
-    value.is_object() && ENTRY.iter().any(|key| has(&key))
+    value.is_object() && ENTRY.iter().any(has)
 }
 
 /// The objects of servers in a document.
@@ -212,7 +212,7 @@ fn rename(document: &mut Value, name: &str) -> Result<(), String> {
     let mut sections = sections(document);
     match sections.as_mut_slice() {
         [one] if one.len() == 1 => {
-            let entry = std::mem::take(*one).into_iter().next();
+            let entry = std::mem::take(&mut **one).into_iter().next();
             one.extend(entry.map(|(_, entry)| (name.to_owned(), entry)));
             Ok(())
         }
