@@ -185,7 +185,7 @@ fn fenced(text: &str) -> &str {
 }
 
 fn is_entry(value: &Value) -> bool {
-    let has = |key: &&str| value[**key].is_string() || value[**key].is_array();
+    let has = |key: &&str| value[*key].is_string() || value[*key].is_array();
     value.is_object() && ENTRY.iter().any(has)
 }
 
