@@ -233,7 +233,9 @@ fn check(client: &str, file: &str, before: &str) {
     let tools = pipe.request("tools/list", json!({}));
     let tools = tools["result"]["tools"].as_array().expect("tools").clone();
     assert!(
-        tools.iter().any(|tool| tool["name"] == "gateway_discover"),
+        tools
+            .iter()
+            .any(|tool| tool["name"] == "capabilities_discover"),
         "{tools:?}"
     );
     pipe.finish();

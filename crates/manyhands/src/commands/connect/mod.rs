@@ -171,11 +171,10 @@ impl Connecting {
             self.revoke(&id).await;
             return Err(failure);
         }
-        let was = replaced.filter(|old| old.url == self.remote.url());
-        if let Some(old) = &was {
+        if let Some(old) = &replaced {
             self.revoke(&old.token).await;
         }
-        let again = if was.is_some() {
+        let again = if replaced.is_some() {
             "updated"
         } else {
             "connected"

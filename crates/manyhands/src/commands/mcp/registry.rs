@@ -5,9 +5,7 @@
 
 use std::time::Duration;
 
-use manyhands_federation::directory::{
-    Input, Listing, Package, Registry as Published, Transport,
-};
+use manyhands_federation::directory::{Input, Listing, Package, Registry as Published, Transport};
 use manyhands_guard::{Egress, FetchLimits, GatewayClient, HeaderMap, HeaderValue, Method};
 use serde_json::Value;
 
@@ -208,10 +206,11 @@ fn package_of(listing: &mut Listing, package: &Value) -> Result<(), String> {
         Some("oci") => (Published::Docker, None),
         other => return Err(format!("packages of type {other:?} are not supported")),
     };
+    let is_named = !name.is_empty();
     let name = pinned.unwrap_or(name);
     // These become words of a command line: an option in place of a name would change what runs.
     let legal = |c: char| c.is_ascii_alphanumeric() || "@/._:=+-".contains(c);
-    if name.starts_with('-') || name.is_empty() || !name.chars().all(legal) {
+    if !is_named || name.starts_with('-') || !name.chars().all(legal) {
         return Err(format!("invalid package name {name:?}"));
     }
     if !matches!(package["transport"]["type"].as_str(), None | Some("stdio")) {

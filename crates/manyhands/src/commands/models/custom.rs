@@ -7,6 +7,7 @@ use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use manyhands_config::models::ProviderSettings;
 use manyhands_config::{ConfigFile, Edit, KeyPath, Settings};
 use manyhands_core::Secret;
 use manyhands_guard::{Egress, FetchLimits, HeaderMap, HeaderValue, Method};
@@ -355,9 +356,7 @@ impl Addition<'_> {
                 .put(&path, &json!({ "value": key.expose() }))
                 .await?;
         }
-        let made = self
-            .write_and_test(found, had_key || found.key.is_some(), model)
-            .await;
+        let made = self.write_and_test(found, model).await;
         if let Err(failure) = made {
             let undone = self.undo(found.key.is_some() && !had_key, &path).await;
             return Err(match undone {
@@ -370,17 +369,24 @@ impl Addition<'_> {
         made
     }
 
-    async fn write_and_test(
-        &self,
-        found: &Found,
-        key: bool,
-        model: &str,
-    ) -> Result<Value, Failure> {
-        let mut provider = json!({ "kind": "openai", "base_url": found.url });
-        if key {
-            provider["api_key"] = json!(format!("vault:{}", self.name));
+    async fn write_and_test(&self, found: &Found, model: &str) -> Result<Value, Failure> {
+        // Only a key given now: a secret that happens to have the provider's name was not meant for this URL.
+        let key = found.key.as_ref().map(|_| self.reference());
+        let mut edits = Vec::new();
+        match self.known() {
+            None => {
+                let mut provider = json!({ "kind": "openai", "base_url": found.url });
+                if let Some(key) = key {
+                    provider["api_key"] = json!(key);
+                }
+                edits.push((self.provider(), Some(provider)));
+            }
+            // Whatever else the owner set for it stays.
+            Some(known) if key.is_some() && known.api_key != key => {
+                edits.push((self.provider().join("api_key"), key.map(Value::from)));
+            }
+            Some(_) => {}
         }
-        let mut edits = vec![(self.provider(), Some(provider))];
         if let Some(default) = &self.default {
             edits.push((default_path()?, Some(json!(default))));
         }
@@ -391,14 +397,16 @@ impl Addition<'_> {
     }
 
     async fn undo(&self, remove_key: bool, path: &str) -> Result<(), Failure> {
-        let models = &self.before.models;
-        let provider = models.providers.get(&self.name).map(|one| json!(one));
-        let mut edits = vec![(self.provider(), provider.map(without_nulls))];
+        let mut edits = match self.known() {
+            None => vec![(self.provider(), None)],
+            Some(known) => {
+                let key = known.api_key.as_ref().map(|key| json!(key));
+                vec![(self.provider().join("api_key"), key)]
+            }
+        };
         if self.default.is_some() {
-            edits.push((
-                default_path()?,
-                models.default.as_ref().map(|model| json!(model)),
-            ));
+            let before = self.before.models.default.as_ref();
+            edits.push((default_path()?, before.map(|model| json!(model))));
         }
         self.apply(edits).await?;
         if remove_key {
@@ -414,6 +422,16 @@ impl Addition<'_> {
         reload(self.ctx, self.remote.url()).await.map(drop)
     }
 
+    /// The provider as it was before.
+    fn known(&self) -> Option<&ProviderSettings> {
+        self.before.models.providers.get(&self.name)
+    }
+
+    /// How the settings refer to its key.
+    fn reference(&self) -> String {
+        format!("vault:{}", self.name)
+    }
+
     fn provider(&self) -> KeyPath {
         let models = KeyPath::default().join("models");
         models.join("providers").join(&self.name)
@@ -422,17 +440,6 @@ impl Addition<'_> {
 
 fn default_path() -> Result<KeyPath, Failure> {
     Ok("models.default".parse::<KeyPath>()?)
-}
-
-/// TOML has no null: unset values have to be left out.
-fn without_nulls(mut value: Value) -> Value {
-    if let Some(map) = value.as_object_mut() {
-        map.retain(|_, value| !value.is_null() && *value != json!({}));
-        for inner in map.values_mut() {
-            *inner = without_nulls(inner.take());
-        }
-    }
-    value
 }
 
 #[cfg(test)]

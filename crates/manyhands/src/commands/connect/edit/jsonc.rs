@@ -100,17 +100,13 @@ fn whole_lines(text: &str, range: Range<usize>) -> Range<usize> {
         }
         _ => {
             let before = text[..range.start].trim_end_matches([' ', '\t']).len();
-            // The opening brace of `{ "a": 1 }` keeps its space, the comma of `{ "b": 2, "a": 1 }` does not.
-            let start = match text[..before].ends_with(',') {
-                true => before,
-                false => range.start,
-            };
-            let spaces = text[range.end..].len() - text[range.end..].trim_start_matches(' ').len();
-            let end = match start == range.start && !text[range.end + spaces..].starts_with('}') {
-                true => range.end + spaces,
-                false => range.end,
-            };
-            start..end
+            let rest = &text[range.end..];
+            let after = rest.trim_start_matches(' ');
+            // One space stays: the one after `{` in front of another member, or else the one in front of `}`.
+            match text[..before].ends_with(',') || after.starts_with('}') {
+                true => before..range.end,
+                false => range.start..range.end + (rest.len() - after.len()),
+            }
         }
     }
 }

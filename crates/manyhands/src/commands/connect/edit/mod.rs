@@ -71,31 +71,40 @@ impl Place {
         if self.read(text)?.is_none() {
             return Ok(None);
         }
-        let mut expected = self.expected(self.format.parse(text)?, None)?;
+        let expected = self.expected(self.format.parse(text)?, None)?;
         let edited = match self.format {
             Format::Json => jsonc::remove(text, &[self.key, ENTRY])?,
             Format::Toml => toml::remove(text, self.key, ENTRY),
             Format::Yaml => yaml::remove(text, self.key, self.layout, ENTRY)?,
         };
-        let mut edited = edited.ok_or(self.refusal())?;
+        let edited = edited.ok_or(self.refusal())?;
         let empty = match &expected[self.key] {
             Value::Object(map) => map.is_empty(),
             Value::Array(list) => list.is_empty(),
             _ => false,
         };
-        // TOML has no header for the servers as such.
-        if empty && (added || self.format == Format::Toml) {
-            let shorter = match self.format {
-                Format::Json => jsonc::remove(&edited, &[self.key])?,
-                Format::Toml => None,
-                Format::Yaml => yaml::remove_empty(&edited, self.key, self.layout)?,
-            };
-            edited = shorter.unwrap_or(edited);
-            if let Some(map) = expected.as_object_mut() {
-                map.shift_remove(self.key);
-            }
+        if !empty {
+            return self.checked(edited, &expected).map(Some);
         }
-        self.checked(edited, &expected).map(Some)
+        let mut without = expected.clone();
+        if let Some(map) = without.as_object_mut() {
+            map.shift_remove(self.key);
+        }
+        if self.format == Format::Toml {
+            // The servers as such may or may not have a header.
+            let checked = self.checked(edited.clone(), &without);
+            return checked
+                .or_else(|_| self.checked(edited, &expected))
+                .map(Some);
+        }
+        if !added {
+            return self.checked(edited, &expected).map(Some);
+        }
+        let shorter = match self.format {
+            Format::Yaml => yaml::remove_empty(&edited, self.key, self.layout)?,
+            Format::Json | Format::Toml => jsonc::remove(&edited, &[self.key])?,
+        };
+        self.checked(shorter.unwrap_or(edited), &without).map(Some)
     }
 
     /// The document as it should be after the edit.
@@ -140,9 +149,13 @@ impl Place {
     }
 
     fn checked(self, edited: String, expected: &Value) -> Result<String, String> {
-        match self.format.parse(&edited) {
-            Ok(meaning) if meaning == *expected => Ok(edited),
-            _ => Err(self.refusal()),
+        let meaning = match self.format.parse(&edited)? {
+            Value::Null => Value::Object(Map::new()),
+            meaning => meaning,
+        };
+        match meaning == *expected {
+            true => Ok(edited),
+            false => Err(self.refusal()),
         }
     }
 

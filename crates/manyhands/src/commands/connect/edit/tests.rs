@@ -196,7 +196,7 @@ fn line_ends_of_windows_and_a_byte_order_mark_stay() {
         .unwrap();
     let added = inserted(text, &after);
     assert!(
-        added.contains("    manyhands:\r\n      name: manyhands\r\n"),
+        added.contains("manyhands:\r\n      name: manyhands\r\n"),
         "{added}"
     );
     assert_eq!(added.matches("\r\n").count(), added.matches('\n').count());
@@ -265,7 +265,7 @@ fn tables_and_lists_of_others_stay_as_they_are() {
     check(
         Client::Continue,
         "mcpServers: [] # none\nname: x\n",
-        &format!("mcpServers:  # none\n{own}name: x\n"),
+        &format!("mcpServers: # none\n{own}name: x\n"),
     );
     let goose = GOOSE.strip_prefix("extensions:\n").unwrap();
     check(
@@ -276,7 +276,7 @@ fn tables_and_lists_of_others_stay_as_they_are() {
     check(
         Client::Goose,
         "extensions: {}",
-        &format!("extensions: \n{goose}"),
+        &format!("extensions:\n{goose}"),
     );
     check(
         Client::Goose,
