@@ -102,8 +102,9 @@ impl ServerStore {
         if let Self::File { .. } = self {
             // Not left to the gateway's watch of the file: it sees no change if a server was removed through the API
             // and is added again just as it was.
-            let reload = gateway.expect_post("/api/config/reload", &json!({}));
-            reload.await?;
+            gateway
+                .expect_post("/api/config/reload", &json!({}))
+                .await?;
         }
         until(gateway, |known| names.iter().all(|name| known(name))).await
     }
