@@ -184,7 +184,7 @@ fn a_key_is_stored_in_the_vault_and_only_referred_to() {
         ran.code == Some(1) && ran.stderr.contains("no gateway is running"),
         "{ran:?}"
     );
-    assert!(!config(&home).contains("tavily"));
+    assert!(!config(&home).contains("[mcpServers.tavily]"));
     home.cli(&["mcp", "add", "playwright", "--yes"]).ok();
     assert!(config(&home).contains("@playwright/mcp"));
 }

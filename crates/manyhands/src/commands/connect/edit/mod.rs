@@ -149,13 +149,10 @@ impl Place {
     }
 
     fn checked(self, edited: String, expected: &Value) -> Result<String, String> {
-        let meaning = match self.format.parse(&edited)? {
-            Value::Null => Value::Object(Map::new()),
-            meaning => meaning,
-        };
-        match meaning == *expected {
-            true => Ok(edited),
-            false => Err(self.refusal()),
+        match self.format.parse(&edited) {
+            Ok(Value::Null) if *expected == Value::Object(Map::new()) => Ok(edited),
+            Ok(meaning) if meaning == *expected => Ok(edited),
+            _ => Err(self.refusal()),
         }
     }
 

@@ -60,15 +60,11 @@ pub fn remove(
     let others = text[section.body.clone()].len() - old.len();
     let rest = &edited[section.body.start..section.body.start + others];
     if rest.lines().all(is_blank) {
-        let header = edited[section.header.clone()].trim_end_matches(['\r', '\n']);
-        let at = section.header.start + header.trim_end().len();
         let none = match entries {
             Layout::Map => " {}",
             Layout::List => " []",
         };
-        if header.trim_end().ends_with(':') {
-            edited.insert_str(at, none);
-        }
+        edited.insert_str(section.colon, none);
     }
     Ok(Some(edited))
 }
@@ -115,6 +111,8 @@ fn after_key<'l>(line: &'l str, key: &str) -> Option<&'l str> {
 struct Section {
     /// The line of the key, with its line break.
     header: Range<usize>,
+    /// Where the colon after the key ends.
+    colon: usize,
     /// What is between the key and the end of its line, if the section is empty.
     empty: Option<Range<usize>>,
     /// The lines below it.
@@ -165,16 +163,14 @@ impl Section {
         if first.is_some() && !plain.is_empty() {
             return Err(format!("{key} has both a value and lines below it"));
         }
+        let colon = header.end - rest.len();
         let empty = first.is_none().then(|| {
-            let from = header.start + (text[header.clone()].len() - rest.len());
             let value = rest.find(plain).unwrap_or(0);
-            match plain.is_empty() {
-                true => from..from,
-                false => from..from + value + plain.len(),
-            }
+            colon..colon + value + plain.len()
         });
         Ok(Some(Self {
             header,
+            colon,
             empty,
             body: start..end,
             indent: " ".repeat(first.unwrap_or(2)),
