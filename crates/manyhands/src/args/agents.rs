@@ -216,13 +216,13 @@ pub enum ModelsCommand {
     /// Add a provider and test a model. The API key is prompted for or read from standard input.
     #[command(after_help = "\
 Examples:
-  manyhands models add anthropic                                a known provider
-  manyhands models add --base-url http://127.0.0.1:8080/v1      any OpenAI-compatible server
-  manyhands models add --base-url https://models.example.com/v1 work --model qwen3-30b --default
-  printf %s \"$KEY\" | manyhands models add openai              the key from a script
+  manyhands models add anthropic                             a known provider
+  printf %s \"$KEY\" | manyhands models add openai           its key from a script
+  manyhands models add --base-url http://127.0.0.1:8080/v1   any OpenAI-compatible server
+  manyhands models add --base-url https://models.example.com/v1 work --model qwen3-30b
 
-With --base-url the server's models are listed and you choose one. It changes config.toml of this machine, so it
-cannot be used with a gateway elsewhere.")]
+With --base-url the server's models are listed and you choose one. It changes config.toml of this
+machine, so it cannot be used with a gateway elsewhere.")]
     Add {
         /// The provider, such as anthropic or ollama; `models makers` lists them. With --base-url: a name of your
         /// choice; default: from the URL.
