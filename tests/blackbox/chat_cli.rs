@@ -437,7 +437,7 @@ fn without_a_model_the_required_setting_is_named() {
 }
 
 /// The program at a terminal of its own.
-struct Terminal {
+pub struct Terminal {
     child: Child,
     keys: ChildStdin,
     shown: Arc<(Mutex<String>, Condvar)>,
@@ -446,10 +446,18 @@ struct Terminal {
 
 impl Terminal {
     fn chat(gateway: &Gateway) -> Self {
-        let mut command = gateway.home.wrap(Command::new("script"));
+        let mut terminal = Self::open(&gateway.home, "chat");
+        terminal.sees("session main");
+        terminal.sees("> ");
+        terminal
+    }
+
+    /// Runs the program with these words.
+    pub fn open(home: &Home, words: &str) -> Self {
+        let mut command = home.wrap(Command::new("script"));
         command
             .env("TERM", "xterm")
-            .args(["-qec", &format!("exec {BINARY} chat"), "/dev/null"])
+            .args(["-qec", &format!("exec {BINARY} {words}"), "/dev/null"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut child = command.spawn().expect("script, of util-linux");
@@ -471,25 +479,22 @@ impl Terminal {
             }
         });
         let keys = child.stdin.take().expect("its keys");
-        let mut terminal = Self {
+        Self {
             child,
             keys,
             shown,
             seen: 0,
-        };
-        terminal.sees("session main");
-        terminal.sees("> ");
-        terminal
+        }
     }
 
-    fn types(&mut self, keys: &str) {
+    pub fn types(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("a terminal");
         self.keys.flush().expect("a terminal");
     }
 
     /// Waits until these words are shown after those that were seen before; gives what came between.
     #[track_caller]
-    fn sees(&mut self, words: &str) -> String {
+    pub fn sees(&mut self, words: &str) -> String {
         let (screen, grown) = &*self.shown;
         let shown = screen.lock().expect("the screen");
         let seen = self.seen;
@@ -503,7 +508,7 @@ impl Terminal {
     }
 
     #[track_caller]
-    fn ends(mut self) {
+    pub fn ends(mut self) {
         let status = self.child.wait().expect("its end");
         assert_eq!(
             status.code(),

@@ -5,7 +5,7 @@ mod older;
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use serde_json::{Value, json};
@@ -151,6 +151,12 @@ impl Pipe {
     pub fn start(gateway: &Gateway, era: Era, token: &str) -> Self {
         let mut command = gateway.command();
         command.args(["--token", token, "mcp", "--profile", "all"]);
+        Self::of(command, era)
+    }
+
+    /// Starts this command, and shakes hands where the era does.
+    #[track_caller]
+    pub fn of(mut command: Command, era: Era) -> Self {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

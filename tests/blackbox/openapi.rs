@@ -327,6 +327,7 @@ fn every_response_matches_the_document() {
     full.post("/api/servers/small/refresh", json!({}));
     std::fs::write(&small.about, "Greets you otherwise").expect("a description");
     full.post("/api/servers/small/refresh", json!({}));
+    full.full("/api/directory/servers", "/servers");
     let listed = full.full("/api/servers", "/servers");
     assert!(listed.to_string().contains("\"off\""), "{listed:#}");
     let shown = full.full("/api/servers/small", "/heldBack");

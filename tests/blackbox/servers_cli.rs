@@ -429,6 +429,20 @@ fn servers_of_every_program_are_taken_over() {
             "tavily",
             ("command", "npx"),
         ),
+        (
+            "cline",
+            "user/.cline/data/settings/cline_mcp_settings.json",
+            "cline.json",
+            "stream",
+            ("type", "http"),
+        ),
+        (
+            "continue",
+            "user/.continue/config.yaml",
+            "continue.yaml",
+            "docs",
+            ("command", "uvx"),
+        ),
     ] {
         let home = Home::new();
         put(&home.outside(file), &fixture(text));

@@ -6,6 +6,7 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Val
 
 use crate::line;
 use crate::path::KeyPath;
+use crate::section;
 use crate::shape::{Kind, Shape, root};
 use crate::toml_value::{inline, item};
 
@@ -24,7 +25,9 @@ pub(crate) fn set(text: &str, path: &KeyPath, value: &Value) -> Result<String, R
     in_table(document.as_table_mut(), root(), segments, value)?;
     let edited = document.to_string();
     // Preferred, because the value then stands below its explanation.
-    Ok(line::turned_on(text, path, value, &edited).unwrap_or(edited))
+    let on = line::turned_on(text, path, value, &edited);
+    let placed = on.or_else(|| section::below_comments(text, &edited));
+    Ok(placed.unwrap_or(edited))
 }
 
 /// Returns `text` without the value at `path`; `None` if it was not there.
@@ -50,9 +53,9 @@ pub(crate) fn unset(text: &str, path: &KeyPath) -> Result<Option<String>, Refusa
         return Ok(None);
     }
     let edited = document.to_string();
-    Ok(Some(
-        line::turned_off(text, path, &edited).unwrap_or(edited),
-    ))
+    let off = line::turned_off(text, path, &edited);
+    let without = off.or_else(|| section::without(text, path, &edited));
+    Ok(Some(without.unwrap_or(edited)))
 }
 
 fn parse(text: &str) -> Result<DocumentMut, Refusal> {

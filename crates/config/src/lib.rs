@@ -25,6 +25,7 @@ mod path;
 mod policy;
 mod read;
 mod reference;
+mod section;
 mod servers;
 mod settings;
 mod shape;

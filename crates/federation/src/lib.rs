@@ -25,10 +25,15 @@
 //!   arrives (`older`). A server's requests back go to the caller whose call they belong to; in the
 //!   older era that needs a private session per conversation.
 //!
+//! # Directory
+//!
+//! [`directory`] is a built-in list of well-known servers, which the owner can add by name.
+//!
 //! # Guests
 //!
 //! [`oauth_guests`] authenticates callers of `/mcp` by access tokens of trusted issuers. The token
 //! says who the caller is; the settings say what they may do.
 
+pub mod directory;
 pub mod oauth_guests;
 pub mod servers;

@@ -1,6 +1,7 @@
 //! The command line: a thin client of the gateway.
 
 mod args;
+mod clients;
 mod commands;
 mod context;
 mod editor;

@@ -575,6 +575,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/directory/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List well-known MCP servers that can be added
+         * @description Needs the owner's token.
+         */
+        get: operations["get_api_directory_servers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/doctor": {
         parameters: {
             query?: never;
@@ -2792,6 +2812,11 @@ export interface components {
             uri: string;
         };
         Decision: "allow" | "ask" | "deny";
+        /** @description Well-known MCP servers. */
+        DirectoryList: {
+            /** @description The servers, the best match first. */
+            servers: components["schemas"]["ServerListing"][];
+        };
         /** @description Which session direct messages to an agent go to. */
         DmScope: "main" | "per-peer" | "per-channel-peer" | "per-account-channel-peer";
         /** @description One kind of effect. */
@@ -2963,6 +2988,46 @@ export interface components {
         };
         /** @description What an agent may do with a collection; each level includes the one before. */
         Level: "read" | "write" | "admin";
+        /** @description Something a server has to be told. */
+        ListingInput: {
+            /** @description Value if none is given. */
+            default?: string | null;
+            /** @description What it is. */
+            description: string;
+            /** @description Its name. */
+            name: string;
+            /**
+             * @description Whether it can be left out.
+             * @default false
+             */
+            optional: boolean;
+            /** @description Rights that a key needs. */
+            scopes?: string[];
+            /**
+             * @description Whether it is stored in the vault.
+             * @default false
+             */
+            secret: boolean;
+            /** @description Page where it can be found or created. */
+            url?: string | null;
+        };
+        /** @description A package with a server. */
+        ListingPackage: {
+            /** @description Its program, if that has another name. */
+            command?: string | null;
+            /** @description Its name there. */
+            name: string;
+            /** @description Where it is published. */
+            registry: components["schemas"]["ListingRegistry"];
+            /** @description Date of that version. */
+            released?: string | null;
+            /** @description Version that was found. */
+            version?: string | null;
+        };
+        /** @description A package registry. */
+        ListingRegistry: "npm" | "pypi" | "docker";
+        /** @description The transport of a remote server. */
+        ListingTransport: "http" | "sse";
         /** @description The response with a new browser session. */
         LoggedIn: {
             /** @description When the session expires. */
@@ -3725,6 +3790,49 @@ export interface components {
             count: number;
             /** @description The servers. */
             servers: components["schemas"]["ServerView"][];
+        };
+        /** @description A well-known server. */
+        ServerListing: {
+            /** @description Arguments of the program; `${NAME}` is an input. */
+            args?: string[];
+            /** @description What it does. */
+            description: string;
+            /** @description HTTP headers; `${NAME}` is an input. */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Page about it. */
+            homepage: string;
+            /**
+             * @description What it has to be told. An input that no argument, header or URL refers to is an environment variable.
+             * @default []
+             */
+            inputs: components["schemas"]["ListingInput"][];
+            /** @description Name to add it by. */
+            name: string;
+            /**
+             * @description Whether it needs a login with OAuth.
+             * @default false
+             */
+            oauth: boolean;
+            /** @description Package to run on the gateway's machine. */
+            package?: components["schemas"]["ListingPackage"] | null;
+            /**
+             * @description Words to find it by.
+             * @default []
+             */
+            tags: string[];
+            /** @description Display name. */
+            title: string;
+            /** @description Its transport, if it is not `http`. */
+            transport?: components["schemas"]["ListingTransport"] | null;
+            /** @description URL of a remote server. */
+            url?: string | null;
+            /**
+             * @description Whether its package was found in its registry. URLs and images are not checked.
+             * @default false
+             */
+            verified: boolean;
         };
         /** @description The response after a server was removed. */
         ServerRemoved: {
@@ -5822,6 +5930,42 @@ export interface operations {
                         /** @constant */
                         ok: true;
                         result: components["schemas"]["ContactShown"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    get_api_directory_servers: {
+        parameters: {
+            query?: {
+                /** @description Words that must all occur in the name, title, description or tags; all servers by default. */
+                search?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["DirectoryList"];
                     };
                 };
             };

@@ -15,6 +15,14 @@ pub(super) fn table() -> Vec<Route> {
             .by(servers::add),
         op(
             "get",
+            "/api/directory/servers",
+            Owner,
+            "List well-known MCP servers that can be added",
+        )
+        .query::<servers::DirectoryQuery>()
+        .by(servers::directory),
+        op(
+            "get",
             "/api/servers/{name}",
             Owner,
             "Get an MCP server with its tools and definitions held back",

@@ -215,11 +215,24 @@ pub enum ModelsCommand {
         json: bool,
     },
     /// Add a provider and test a model. The API key is prompted for or read from standard input.
+    #[command(after_help = "\
+Examples:
+  manyhands models add anthropic                             a known provider
+  printf %s \"$KEY\" | manyhands models add openai           its key from a script
+  manyhands models add --base-url http://127.0.0.1:8080/v1   any OpenAI-compatible server
+  manyhands models add --base-url https://models.example.com/v1 work --model qwen3-30b
+
+With --base-url the server's models are listed and you choose one. It changes config.toml of this
+machine, so it cannot be used with a gateway elsewhere.")]
     Add {
-        /// The provider, such as anthropic or ollama; `models providers` lists them.
-        #[arg(value_name = "PROVIDER")]
-        provider: String,
-        /// The provider's model id; default: the provider's recommended model.
+        /// The provider, such as anthropic or ollama; `models providers` lists them. With --base-url: a name of your
+        /// choice; default: from the URL.
+        #[arg(value_name = "PROVIDER", required_unless_present = "base_url")]
+        provider: Option<String>,
+        /// URL of a server with an OpenAI-compatible API, such as llama.cpp, vLLM or LM Studio.
+        #[arg(long, value_name = "URL")]
+        base_url: Option<String>,
+        /// The provider's model id; default: the provider's recommended model, or with --base-url your choice.
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
         /// Make it the default model; without this, only if there is no default yet.
@@ -305,6 +318,7 @@ mod tests {
         assert!(parse("models add anthropic sk-12345678").is_err());
         assert!(parse("models add anthropic --key sk-12345678").is_err());
         assert!(parse("models add").is_err());
+        assert!(parse("models add --base-url http://127.0.0.1:1/v1").is_ok());
         assert!(parse("models remove anthropic").is_ok());
     }
 

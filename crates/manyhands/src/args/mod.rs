@@ -2,6 +2,7 @@
 
 mod agents;
 mod channels;
+mod connect;
 mod cron;
 mod nodes;
 mod people;
@@ -21,11 +22,15 @@ pub use agents::{
     SkillsCommand, Usage,
 };
 pub use channels::{Channel, Inbox, InboxCommand, Mode, Outbox, OutboxCommand, Pair};
+pub use connect::Connect;
 pub use cron::{AddJob, Cron, EditJob, Heartbeat, JobArgs, WhenArgs};
 pub use nodes::{Cp, Node, Nodes, NodesCommand, SandboxOption, Service, ShareOptions};
 pub use people::{Contacts, ContactsCommand, Todo, TodoCommand};
 pub use resources::{Artifact, ArtifactCommand, GetArtifact, Resource, VaultSecret};
-pub use servers::{AccountOptions, AddServer, Connection, Import, Mcp, McpCommand};
+pub use servers::{
+    AccountOptions, AddServer, Connection, Import, Mcp, McpCommand, RegistryOption, SearchServers,
+    SecretSource,
+};
 
 /// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
 #[derive(Parser)]
@@ -128,6 +133,8 @@ pub enum Command {
     Tools(Tools),
     /// Serve the tools over MCP on stdio; list, add, test and import MCP servers.
     Mcp(Mcp),
+    /// Connect AI clients on this machine, such as Claude Code, Cursor or VS Code, to this gateway.
+    Connect(Connect),
     /// Manage the accounts used with MCP servers: list, add, test, remove.
     #[command(subcommand)]
     Connection(Connection),

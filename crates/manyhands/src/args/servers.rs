@@ -29,8 +29,10 @@ pub enum McpCommand {
         /// The server's name.
         name: String,
     },
-    /// Add a server: a local command, a URL, or an OpenAPI document.
+    /// Add a server: by name, by its command or URL, from JSON, or from an OpenAPI document.
     Add(Box<AddServer>),
+    /// Search the well-known servers and the official MCP registry.
+    Search(SearchServers),
     /// Remove a server from the settings.
     Remove {
         /// The server's name.
@@ -80,9 +82,20 @@ pub enum McpCommand {
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  manyhands mcp add github                                      a well-known server, by name
+  manyhands mcp add files -- npx -y @modelcontextprotocol/server-filesystem /srv/data
+  manyhands mcp add linear --url https://mcp.linear.app/mcp     a remote server
+  manyhands mcp add --json - < servers.json                     JSON from a README, on standard input
+  manyhands mcp add github --yes --secret GITHUB_TOKEN=@token.txt
+
+Without --url, --openapi, --json or a command, NAME is looked up among the well-known servers;
+`manyhands mcp search` lists them. A name with a slash is looked up in the official MCP registry.")]
 pub struct AddServer {
-    /// A name for the server: 1-32 of A-Z, a-z, 0-9, - and _.
-    pub name: ServerName,
+    /// A name for the server: 1-32 of A-Z, a-z, 0-9, - and _; or the name of a well-known server.
+    #[arg(required_unless_present = "json", value_parser = server)]
+    pub name: Option<String>,
     // Shares its clap id with the global `--url` of every command: see `Args::from_matches`.
     /// URL of a remote server, or of the service described by --openapi. (The gateway's own URL then
     /// comes from MANYHANDS_URL.)
@@ -103,9 +116,67 @@ pub struct AddServer {
     /// Confine the command to its own folder; default: off.
     #[arg(long, value_enum)]
     pub sandbox: Option<OnOff>,
+    /// Servers as JSON in any format of other programs, as in a README; - reads standard input.
+    #[arg(long, value_name = "JSON|-", conflicts_with_all = ["openapi", "header", "env", "cwd", "command"])]
+    pub json: Option<String>,
+    /// Store a well-known server, or the single server in the JSON, under this name.
+    #[arg(long = "name", value_name = "NAME")]
+    pub alias: Option<ServerName>,
+    /// A secret the server needs, from a file or an environment variable; it is stored in the vault. May be repeated.
+    #[arg(long, value_name = "NAME=@FILE|NAME=VARIABLE", value_parser = secret)]
+    pub secret: Vec<(String, SecretSource)>,
+    /// Another value the server needs. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    pub input: Vec<(String, String)>,
+    /// Show what would be added and add nothing.
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
+    /// Add it without asking.
+    #[arg(short, long)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub registry: RegistryOption,
     /// The command and its arguments, after --.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+/// Where a secret is read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretSource {
+    /// A file.
+    File(PathBuf),
+    /// An environment variable.
+    Variable(String),
+}
+
+#[derive(clap::Args)]
+pub struct RegistryOption {
+    /// URL of the MCP registry, or off.
+    #[arg(
+        long,
+        value_name = "URL|off",
+        env = "MANYHANDS_REGISTRY",
+        default_value = "https://registry.modelcontextprotocol.io"
+    )]
+    pub registry: String,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  manyhands mcp search                list the well-known servers
+  manyhands mcp search mail           those for mail, and what the official registry has
+  manyhands mcp search postgres --registry off")]
+pub struct SearchServers {
+    /// Words that must all occur; without any, lists the well-known servers.
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub registry: RegistryOption,
 }
 
 /// Sandbox of a local server.
@@ -129,7 +200,7 @@ impl From<OnOff> for Confinement {
 #[derive(clap::Args)]
 pub struct Import {
     /// A file, or a program whose settings are read (claude-desktop, claude-code, cursor, vscode, windsurf,
-    /// zed, codex, opencode, gemini, goose), followed by server names. Default: all of these programs.
+    /// zed, codex, opencode, gemini, goose, cline, continue), followed by server names. Default: all of these programs.
     #[arg(value_name = "FILE|PROGRAM|NAME")]
     pub words: Vec<String>,
     /// Import all servers found.
@@ -207,6 +278,30 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Parses a server's name; those of the MCP registry have a slash.
+fn server(text: &str) -> Result<String, String> {
+    match text.parse::<ServerName>() {
+        Err(error) if !text.contains('/') => Err(error.to_string()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// Parses the source of a secret; rejects literal values for the reason below.
+fn secret(text: &str) -> Result<(String, SecretSource), String> {
+    if let Some((name, file)) = text.split_once("=@")
+        && !name.is_empty()
+        && !file.is_empty()
+    {
+        return Ok((name.to_owned(), SecretSource::File(file.into())));
+    }
+    match credential(text)? {
+        (name, Some(variable)) => Ok((name, SecretSource::Variable(variable))),
+        (name, None) => Err(format!(
+            "expected {name}=@FILE, or {name}=VARIABLE with the name of an environment variable"
+        )),
+    }
+}
+
 /// Rejects literal values: they would be visible in the shell history and the process list.
 fn credential(text: &str) -> Result<(String, Option<String>), String> {
     let Some((key, variable)) = text.split_once('=') else {
@@ -228,6 +323,17 @@ fn credential(text: &str) -> Result<(String, Option<String>), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_comes_from_a_file_or_a_variable() {
+        let file = SecretSource::File("dir/token".into());
+        assert_eq!(secret("KEY=@dir/token"), Ok(("KEY".to_owned(), file)));
+        let variable = SecretSource::Variable("TOKEN".to_owned());
+        assert_eq!(secret("KEY=TOKEN"), Ok(("KEY".to_owned(), variable)));
+        for wrong in ["KEY", "KEY=", "KEY=@", "=@file", "KEY=sk-12345678"] {
+            assert!(secret(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_credential_is_never_an_argument() {

@@ -57,7 +57,7 @@ async fn written(ctx: &CliContext, path: &str) -> String {
 }
 
 /// Makes the gateway reload its settings; returns the keys that need a restart.
-async fn reload(ctx: &CliContext, url: &str) -> Result<Vec<String>, Failure> {
+pub(super) async fn reload(ctx: &CliContext, url: &str) -> Result<Vec<String>, Failure> {
     // Safe to send the owner's token: `url` comes from this home's lock file.
     let remote = Remote::new(url, ctx.owner_token()?)?;
     let reloaded = remote.expect_post("/api/config/reload", &json!({})).await?;

@@ -10,6 +10,7 @@ mod call;
 mod channel;
 mod chat;
 mod config;
+mod connect;
 mod connection;
 mod cp;
 mod cron;
@@ -67,6 +68,7 @@ pub async fn run(command: Command, ctx: &CliContext) -> Done {
         Command::Trigger(trigger) => call::trigger(trigger, ctx).await,
         Command::Tools(tools) => tools::run(tools, ctx).await,
         Command::Mcp(mcp) => mcp::run(mcp, ctx).await,
+        Command::Connect(connect) => connect::run(connect, ctx).await,
         Command::Connection(connection) => connection::run(connection, ctx).await,
         Command::Acp(acp) => acp::run(acp, ctx).await,
         Command::Config(config) => config::run(config, ctx).await,

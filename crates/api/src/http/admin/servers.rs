@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::rejection::JsonRejection;
-use axum::extract::{Path, State};
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
 use manyhands_config::{McpServer, masked_text};
 use manyhands_core::{ErrorCode, ServerName, ToolError};
+use manyhands_federation::directory::{Directory, Listing};
 use manyhands_federation::servers::{AcceptSelection, Server};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
@@ -17,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::body;
+use super::{body, query};
 use crate::http::object::Json;
 use crate::http::patterns;
 
@@ -181,6 +182,33 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Serve
     answer(ServerList {
         count: servers.len(),
         servers,
+    })
+}
+
+/// Which well-known servers to list.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DirectoryQuery {
+    /// Words that must all occur in the name, title, description or tags; all servers by default.
+    #[serde(default)]
+    search: String,
+}
+
+/// Well-known MCP servers.
+#[derive(Serialize, JsonSchema)]
+pub struct DirectoryList {
+    /// The servers, the best match first.
+    servers: Vec<Listing>,
+}
+
+/// Lists well-known servers that can be added. The list is part of the program; nothing is fetched.
+pub async fn directory(
+    _: Owner,
+    wanted: Result<Query<DirectoryQuery>, QueryRejection>,
+) -> Answer<DirectoryList> {
+    let found = Directory::builtin().search(&query(wanted)?.search);
+    answer(DirectoryList {
+        servers: found.into_iter().cloned().collect(),
     })
 }
 

@@ -8,7 +8,8 @@ use manyhands_core::{Pattern, ServerName};
 use serde_json::{Map, Value};
 
 use super::values::Values;
-use super::{ImportedServer, Section, UserEnv};
+use super::{ImportedServer, Section};
+use crate::clients::UserEnv;
 
 /// The program's format, where the same key means different things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,7 +217,7 @@ pub fn read(
 }
 
 /// Converts a name to a legal server name.
-fn legal_name(given: &str) -> ServerName {
+pub fn legal_name(given: &str) -> ServerName {
     let mut name = String::new();
     for c in given.chars() {
         let c = match c.is_ascii_alphanumeric() || c == '_' || c == '-' {

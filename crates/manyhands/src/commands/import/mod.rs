@@ -3,8 +3,6 @@
 //! Every program has its own format. All are read into one form, with the secrets that belong in the vault and a
 //! note for everything that could not be imported.
 
-mod clients;
-mod document;
 mod entry;
 #[cfg(test)]
 mod tests;
@@ -17,19 +15,11 @@ use manyhands_config::McpServer;
 use manyhands_core::{Secret, ServerName};
 use serde_json::{Map, Value};
 
-pub use clients::Client;
-pub use values::is_secret_value;
+use crate::clients::{Client, Format, UserEnv, project_of};
+pub use entry::legal_name;
+pub use values::{is_placeholder, is_secret_value};
 
-use document::Format;
 use entry::Dialect;
-
-/// The user's environment, which the files refer to.
-pub struct UserEnv {
-    /// Home directory.
-    pub user: PathBuf,
-    /// Environment variables.
-    pub env: BTreeMap<String, String>,
-}
 
 /// A server that can be imported.
 #[derive(Debug)]
@@ -94,7 +84,8 @@ pub fn read(
     client: Option<Client>,
     user_env: &UserEnv,
 ) -> Result<Contents, String> {
-    let document = Format::of(path).parse(text)?;
+    let mut document = Format::of(path).parse(text)?;
+    name_listed(&mut document);
     let sections = sections(&document, path, client, user_env);
     let mut contents = Contents::default();
     let mut taken: BTreeMap<ServerName, String> = BTreeMap::new();
@@ -129,6 +120,16 @@ pub fn read(
     Ok(contents)
 }
 
+/// Turns a list of servers with names inside (Continue) into servers by name.
+fn name_listed(document: &mut Value) {
+    let listed = document.get_mut("mcpServers");
+    if let Some(servers @ Value::Array(_)) = listed {
+        let list = servers.as_array().into_iter().flatten();
+        let named = list.filter_map(|one| Some((one["name"].as_str()?.to_owned(), one.clone())));
+        *servers = Value::Object(named.collect());
+    }
+}
+
 /// Finds the sections with servers in a document.
 fn sections<'a>(
     document: &'a Value,
@@ -137,7 +138,7 @@ fn sections<'a>(
     user_env: &UserEnv,
 ) -> Vec<Section<'a>> {
     let client = client.or_else(|| Client::of(path));
-    let project = clients::project_of(path, user_env);
+    let project = project_of(path, user_env);
     let map = |value: &'a Value| value.as_object();
     let inputs_of = |value: &'a Value| {
         let inputs = value["inputs"].as_array().into_iter().flatten();

@@ -463,13 +463,3 @@ fn a_malformed_file_is_reported_with_its_reason() {
         assert!(told.starts_with("invalid "), "{told}");
     }
 }
-
-#[test]
-fn every_client_is_selected_by_its_name() {
-    for client in Client::ALL {
-        assert_eq!(client.word().parse(), Ok(client));
-        let files = client.files(&user_env(), Path::new("/here"));
-        assert!(files.iter().all(|file| file.is_absolute()), "{files:?}");
-    }
-    assert_eq!("notepad".parse::<Client>(), Err(()));
-}

@@ -6,8 +6,9 @@ use std::path::Path;
 use manyhands_config::is_secret_key;
 use manyhands_core::{Secret, ServerName};
 
+use super::VaultEntry;
 use super::entry::Dialect;
-use super::{UserEnv, VaultEntry};
+use crate::clients::UserEnv;
 
 /// Minimum length of a secret in the vault: shorter ones could not be redacted reliably.
 const MIN_SECRET: usize = 8;
@@ -250,14 +251,21 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Returns whether a value is a placeholder such as `<YOUR_KEY>`.
-fn is_placeholder(value: &str) -> bool {
-    let upper = value.to_ascii_uppercase();
-    (value.starts_with('<') && value.ends_with('>'))
+/// Returns whether a value is a placeholder such as `<YOUR_KEY>`, `your-token-here` or `xxxx`.
+pub fn is_placeholder(value: &str) -> bool {
+    let upper = value.to_ascii_uppercase().replace('-', "_");
+    let around = |open, close| value.starts_with(open) && value.ends_with(close);
+    let filler = |c: char| matches!(c, 'x' | 'X' | '.' | '*' | '…');
+    let words = ["REPLACE_ME", "REPLACEME", "CHANGE_ME", "CHANGEME", "TODO"];
+    around('<', '>')
+        || (around('{', '}') || around('[', ']'))
         || upper.starts_with("YOUR")
-        || value
-            .chars()
-            .all(|c| matches!(c, 'x' | 'X' | '.' | '*' | '…'))
+        || ["_YOUR_", "/YOUR_", "=YOUR_", "@YOUR_"]
+            .iter()
+            .any(|part| upper.contains(part))
+        || upper.ends_with("_HERE")
+        || words.contains(&upper.as_str())
+        || (!value.is_empty() && value.chars().all(filler))
 }
 
 /// Splits a text into literal parts and references.
@@ -330,6 +338,32 @@ mod tests {
             ("MONKEYS", "three of them"),
         ] {
             assert!(!is_secret_value(key, value), "{key}={value}");
+        }
+    }
+
+    #[test]
+    fn placeholders_are_told_from_values() {
+        for placeholder in [
+            "<YOUR_API_KEY>",
+            "YOUR_TOKEN_HERE",
+            "your-api-key",
+            "ghp_your_token",
+            "paste-key-here",
+            "https://your-site.example",
+            "{API_KEY}",
+            "xxxxxxxx",
+            "changeme",
+        ] {
+            assert!(is_placeholder(placeholder), "{placeholder}");
+        }
+        for value in [
+            "",
+            "ghp_0123456789",
+            "https://example.com",
+            "yours",
+            "sk-abc.def",
+        ] {
+            assert_eq!(is_placeholder(value), value == "yours", "{value}");
         }
     }
 

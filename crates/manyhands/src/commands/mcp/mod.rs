@@ -3,6 +3,8 @@
 mod accept;
 mod add;
 mod import;
+mod registry;
+mod search;
 mod serve;
 mod server_store;
 
@@ -26,6 +28,7 @@ pub async fn run(mcp: Mcp, ctx: &CliContext) -> Done {
         Some(McpCommand::List { json }) => list(ctx, json).await,
         Some(McpCommand::Show { name }) => show(&ctx.remote()?, &name).await,
         Some(McpCommand::Add(add)) => add::run(*add, ctx).await,
+        Some(McpCommand::Search(search)) => search::run(search).await,
         Some(McpCommand::Remove { name }) => remove(&name, ctx).await,
         Some(McpCommand::Test { name }) => test(&ctx.remote()?, &name).await,
         Some(McpCommand::Accept { name, tool, yes }) => {
@@ -69,7 +72,7 @@ async fn list(ctx: &CliContext, json: bool) -> Done {
     let servers = listed["servers"].as_array().cloned().unwrap_or_default();
     if servers.is_empty() {
         output::print_line(
-            "no MCP servers yet\nhint: add one with `manyhands mcp add NAME -- COMMAND`, or find those of other programs with `manyhands mcp import`",
+            "no MCP servers yet\nhint: search well-known ones with `manyhands mcp search`, add one with `manyhands mcp add NAME -- COMMAND`, or find those of other programs with `manyhands mcp import`",
         );
         return Ok(ExitCode::SUCCESS);
     }

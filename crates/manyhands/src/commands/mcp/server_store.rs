@@ -96,10 +96,17 @@ impl ServerStore {
 
     /// Waits until the gateway, if any, has these servers, so that the next command finds them.
     pub async fn settle(&self, names: &[&ServerName]) -> Result<(), Failure> {
-        match self.gateway() {
-            Some(gateway) => until(gateway, |known| names.iter().all(|name| known(name))).await,
-            None => Ok(()),
+        let Some(gateway) = self.gateway() else {
+            return Ok(());
+        };
+        if let Self::File { .. } = self {
+            // Not left to the gateway's watch of the file: it sees no change if a server was removed through the API
+            // and is added again just as it was.
+            gateway
+                .expect_post("/api/config/reload", &json!({}))
+                .await?;
         }
+        until(gateway, |known| names.iter().all(|name| known(name))).await
     }
 }
 

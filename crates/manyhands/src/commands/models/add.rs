@@ -40,7 +40,7 @@ pub fn check_address(maker: &str, ctx: &CliContext) -> Result<(), Failure> {
     }
     Err(Failure(format!(
         "--url and MANYHANDS_URL select the gateway, not the provider; nothing was sent to {named}\n\
-         hint: omit it to add {maker} at its default URL; to use another URL for the provider, set base_url under [models.providers.{maker}] in config.toml; to use a gateway at this URL, pass its --token"
+         hint: omit it to add {maker} at its default URL; for another URL of the provider use --base-url; to use a gateway at this URL, pass its --token"
     )))
 }
 

@@ -1,6 +1,8 @@
 //! `models`: lists, adds, removes and tests models.
 
 mod add;
+mod choose;
+mod custom;
 
 use std::process::ExitCode;
 
@@ -18,9 +20,27 @@ const MAX_LISTED: usize = 30;
 
 /// Runs a `models` command.
 pub async fn run(models: Models, ctx: &CliContext) -> Done {
+    let models = match models.command {
+        Some(ModelsCommand::Add {
+            provider,
+            base_url: Some(base_url),
+            model,
+            default,
+            json,
+        }) => {
+            let new = custom::CustomProvider {
+                base_url,
+                name: provider,
+                model,
+                default,
+            };
+            return custom::add(new, json, ctx).await;
+        }
+        command => Models { command, ..models },
+    };
     if let Some(ModelsCommand::Add { provider, .. }) = &models.command {
         // Before the gateway is contacted: the token must not be sent to a provider.
-        add::check_address(provider, ctx)?;
+        add::check_address(provider.as_deref().unwrap_or_default(), ctx)?;
     }
     let remote = ctx.remote()?;
     match models.command {
@@ -29,12 +49,13 @@ pub async fn run(models: Models, ctx: &CliContext) -> Done {
         Some(ModelsCommand::Providers { json }) => add::providers(&remote, json).await,
         Some(ModelsCommand::Add {
             provider,
+            base_url: _, // handled above
             model,
             default,
             json,
         }) => {
             let new = add::NewProvider {
-                provider,
+                provider: provider.unwrap_or_default(),
                 model,
                 default,
             };

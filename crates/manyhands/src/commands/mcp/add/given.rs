@@ -1,20 +1,20 @@
-//! `mcp add`: adds a server to the settings.
+//! Adds a server by its command, URL or OpenAPI document.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use manyhands_config::{Confinement, McpServer};
+use manyhands_core::ServerName;
 
-use super::server_store::ServerStore;
+use super::super::server_store::ServerStore;
 use crate::args::AddServer;
 use crate::commands::import::is_secret_value;
 use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 
 /// Adds a server.
-pub async fn run(add: AddServer, ctx: &CliContext) -> Done {
+pub async fn run(name: ServerName, add: AddServer, ctx: &CliContext) -> Done {
     let store = ServerStore::of(ctx)?;
-    let name = add.name.clone();
     if let ServerStore::Remote(remote) = &store
         && (add.url.is_none() || add.openapi.is_some() || !add.command.is_empty())
     {
