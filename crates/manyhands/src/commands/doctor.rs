@@ -11,7 +11,7 @@ use crate::output::{self, Done, Failure};
 use crate::own_node::OwnNode;
 
 /// Runs all checks; exits with 1 if there is an error.
-pub async fn run(ctx: &CliContext) -> Done {
+pub async fn run(_asked: crate::args::Doctor, ctx: &CliContext) -> Done {
     let mut findings = match HomeLock::holder(&ctx.home) {
         Some(holder) => match gateway_findings(ctx).await {
             Ok(found) => {

@@ -9,12 +9,15 @@ use manyhands_gateway::{CONFIG_FILE, Options};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Up;
+use crate::commands::upgrade;
 use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::own_node::{OwnNode, RunningNode};
 
 /// Starts the gateway and serves until stopped by a signal.
 pub async fn run(up: Up, ctx: &CliContext) -> Done {
+    // Before anything of the home is read: it may have to be restored first.
+    let completes_upgrade = upgrade::before_up(ctx).await?;
     let (settings, _) = ctx.config().load()?;
     let filter = ctx
         .log_filter()
@@ -58,6 +61,9 @@ pub async fn run(up: Up, ctx: &CliContext) -> Done {
             .map(|own| own.start(ready, settings.tls.as_ref(), ctx));
         greet(ready, &node_line(own.as_ref(), started.as_ref()));
         running_node = started.and_then(Result::ok);
+        if completes_upgrade {
+            upgrade::complete(&ctx.home);
+        }
     };
     let served = daemon::run(options, up.listen, Box::new(ready)).await;
     // The node goes last: calls that are finishing may still use it.
