@@ -17,7 +17,7 @@ use crate::harness::{Daemon, Gateway, Home, Ran, free_address, run};
 use crate::http::PATIENCE;
 
 /// Commands that talk to no gateway, or only to the one of the home.
-const LOCAL: [&str; 17] = [
+const LOCAL: [&str; 26] = [
     "backup",
     "completions",
     "config check",
@@ -35,6 +35,15 @@ const LOCAL: [&str; 17] = [
     "script-worker",
     "up",
     "doctor",
+    "install",
+    "logs",
+    "migrate check",
+    "restart",
+    "start",
+    "status",
+    "stop",
+    "uninstall",
+    "upgrade",
 ];
 
 /// Commands that want more than their definitions say.

@@ -41,6 +41,7 @@ pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
         ("chats", Box::pin(of_chats(gateway))),
         ("jobs", Box::pin(jobs(gateway))),
         ("page", Box::pin(async { vec![page()] })),
+        ("service", Box::pin(async { vec![service(gateway)] })),
         ("sandbox", Box::pin(machine::sandbox())),
     ];
     let bounded = looks.into_iter().map(|(what, look)| async move {
@@ -67,13 +68,17 @@ pub(super) async fn look(gateway: &Gateway) -> Vec<Finding> {
 async fn files(gateway: &Gateway) -> Vec<Finding> {
     let (home, config) = (gateway.home().to_owned(), gateway.config_file().clone());
     let least = gateway.settings.current().limits.min_free_bytes;
+    let now = gateway.clock.now();
     let looked = tokio::task::spawn_blocking(move || {
-        vec![
+        let mut found = vec![
             machine::home(&home),
             machine::settings(&config),
             machine::owner_token(&home),
             machine::space(&home, least),
-        ]
+        ];
+        found.extend(machine::secret_files(&home));
+        found.extend(machine::backups(&home, now));
+        found
     });
     looked.await.unwrap_or_else(|error| {
         let remedy = "check the log and restart the gateway";
@@ -303,6 +308,12 @@ async fn jobs(gateway: &Gateway) -> Vec<Finding> {
         found.push(Finding::fine("jobs", format!("{count} enabled")));
     }
     found
+}
+
+/// The service's definition sets this variable; nothing else does.
+fn service(gateway: &Gateway) -> Finding {
+    let is_service = gateway.builtin.host.variable("MANYHANDS_SERVICE").is_some();
+    machine::service(is_service)
 }
 
 fn page() -> Finding {

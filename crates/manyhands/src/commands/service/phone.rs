@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_code_is_a_square_with_a_quiet_zone() {
-        let code = code("https://192.168.1.5:7717/#login=abcdefgh").unwrap();
+        let code = code("https://192.168.1.5:7717/login#code=abcdefgh").unwrap();
         let lines: Vec<&str> = code.lines().collect();
         let width = lines[0].chars().count();
         assert!(lines.iter().all(|line| line.chars().count() == width));

@@ -7,6 +7,9 @@ use super::{Target, steps};
 use crate::context::CliContext;
 use crate::output::{self, Failure};
 
+/// Seconds that the old version has at least to become ready again.
+const OLD_READY_SECONDS: u64 = 60;
+
 /// Finishes or undoes an interrupted upgrade; whether there was one. The caller holds the lock of upgrades.
 pub async fn finish(target: &Target<'_>, timeout: u64) -> Result<bool, Failure> {
     let home = &target.ctx.home;
@@ -86,7 +89,8 @@ async fn complete_rollback(
         restore(journal, home).await?;
     }
     if journal.restart {
-        target.start(timeout).await?;
+        // Giving up early would leave no gateway at all.
+        target.start(timeout.max(OLD_READY_SECONDS)).await?;
     }
     Journal::remove(home)
 }
