@@ -23,23 +23,42 @@ fn what_is_not_configured_is_a_warning_with_its_remedy() {
     let ran = gateway.cli(&["doctor"]);
     assert_eq!(ran.code, Some(0), "warnings are no errors: {ran:?}");
     for (warning, fix) in [
-        ("WARN   models     none configured", "fix: manyhands models add"),
-        ("WARN   backup     no backup was ever made", "fix: manyhands backup FILE"),
+        (
+            "WARN   models     none configured",
+            "fix: manyhands models add",
+        ),
+        (
+            "WARN   backup     no backup was ever made",
+            "fix: manyhands backup FILE",
+        ),
     ] {
-        let after = ran.stdout.split_once(warning).unwrap_or_else(|| panic!("{ran:?}")).1;
+        let after = ran
+            .stdout
+            .split_once(warning)
+            .unwrap_or_else(|| panic!("{ran:?}"))
+            .1;
         let next = after.lines().nth(1).expect("a remedy");
         assert!(next.contains(fix), "{next}");
     }
     let served = gateway.get("/api/doctor").text();
-    assert!(served.contains("no backup was ever made"), "the page has it too: {served}");
+    assert!(
+        served.contains("no backup was ever made"),
+        "the page has it too: {served}"
+    );
     let file = gateway.home.outside("all.backup").display().to_string();
     gateway.cli(&["backup", &file]).ok();
     let home = gateway.stop();
     let ran = home.cli(&["doctor"]).ok();
-    assert!(ran.stdout.contains("ok     backup     ") && ran.stdout.contains(&file), "{ran:?}");
+    assert!(
+        ran.stdout.contains("ok     backup     ") && ran.stdout.contains(&file),
+        "{ran:?}"
+    );
     let open = Home::new().with_config("listen = \"0.0.0.0:1\"\ninsecure_remote = true\n");
     let ran = open.cli(&["doctor"]).ok();
-    assert!(ran.stdout.contains("WARN   listening  on 0.0.0.0:1"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("WARN   listening  on 0.0.0.0:1"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -74,7 +93,11 @@ fn what_is_safe_to_repair_is_repaired_and_printed() {
         assert!(ran.stdout.contains(&line), "{line}: {ran:?}");
     }
     assert_eq!((mode(&path), mode(&path.join("vault.key"))), (0o700, 0o600));
-    assert_eq!(mode(&path.join("notes.txt")), 0o644, "what is not ours stays");
+    assert_eq!(
+        mode(&path.join("notes.txt")),
+        0o644,
+        "what is not ours stays"
+    );
     let ran = home.cli(&["doctor", "--fix"]);
     assert!(!ran.stdout.contains("fixed"), "once is enough: {ran:?}");
     let gateway = Gateway::on(home);
@@ -87,7 +110,9 @@ fn a_folder_that_is_no_home_is_not_repaired() {
     let folder = home.outside("user");
     set_mode(&folder, 0o755);
     let mut command = home.command();
-    command.env("MANYHANDS_HOME", &folder).args(["doctor", "--fix"]);
+    command
+        .env("MANYHANDS_HOME", &folder)
+        .args(["doctor", "--fix"]);
     let ran = run(command, "");
     assert!(!ran.stdout.contains("fixed"), "{ran:?}");
     assert_eq!(mode(&folder), 0o755);
@@ -125,12 +150,22 @@ fn a_report_contains_no_planted_secret() {
     let stage = Stage::with_config(&format!(
         "[models.providers.work]\nkind = \"openai\"\nbase_url = \"http://me:{userinfo}@127.0.0.1:9/v1\"\napi_key = \"{key}\"\n[mcpServers.x]\nurl = \"http://u:{userinfo}@127.0.0.1:9/mcp\"\n"
     ));
-    std::fs::write(stage.home.path().join("service.env"), format!("OTHER_KEY={service}\n")).expect("a file");
+    std::fs::write(
+        stage.home.path().join("service.env"),
+        format!("OTHER_KEY={service}\n"),
+    )
+    .expect("a file");
     stage.install();
     let mut command = stage.command(&["secret", "set", "bank"]);
     command.env("X", "y");
     run(command, vault).ok();
-    stage.cli(&["call", "gsv__WriteFile", &format!("{{\"path\":\"memory/a.md\",\"content\":\"{message}\"}}")]).ok();
+    stage
+        .cli(&[
+            "call",
+            "gsv__WriteFile",
+            &format!("{{\"path\":\"memory/a.md\",\"content\":\"{message}\"}}"),
+        ])
+        .ok();
     let token = stage.read("home/owner.token").trim().to_owned();
     // What a log should never contain, and a careless program may write.
     let mut log = stage.read("state/log");
@@ -144,34 +179,70 @@ fn a_report_contains_no_planted_secret() {
     let mut command = stage.command(&["doctor", "--bundle", &name]);
     command.env("BANK_API_KEY", shell);
     let ran = run(command, "").ok();
-    assert!(ran.stdout.contains(&format!("the report is in {name}")), "{ran:?}");
+    assert!(
+        ran.stdout.contains(&format!("the report is in {name}")),
+        "{ran:?}"
+    );
     assert_eq!(mode(&file), 0o600);
     let files = unpacked(&file);
-    let names: Vec<&str> = files.keys().map(|name| name.rsplit('/').next().expect("a name")).collect();
-    assert_eq!(names, ["doctor.txt", "log.txt", "platform.json", "service.txt", "settings.json"]);
+    let names: Vec<&str> = files
+        .keys()
+        .map(|name| name.rsplit('/').next().expect("a name"))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "doctor.txt",
+            "log.txt",
+            "platform.json",
+            "service.txt",
+            "settings.json"
+        ]
+    );
     for (name, text) in &files {
         for secret in PLANTED.iter().copied().chain([token.as_str()]) {
             assert!(!text.contains(secret), "{secret} is in {name}:\n{text}");
         }
     }
     let of = |name: &str| &files[&format!("manyhands-report/{name}")];
-    assert!(of("log.txt").contains("careless [redacted] line"), "{}", of("log.txt"));
-    assert!(of("log.txt").contains(" is up at http://"), "the rest is there");
+    assert!(
+        of("log.txt").contains("careless [redacted] line"),
+        "{}",
+        of("log.txt")
+    );
+    assert!(
+        of("log.txt").contains(" is up at http://"),
+        "the rest is there"
+    );
     assert!(of("doctor.txt").contains("database"));
-    assert!(of("settings.json").contains("\"kind\": \"openai\""), "{}", of("settings.json"));
+    assert!(
+        of("settings.json").contains("\"kind\": \"openai\""),
+        "{}",
+        of("settings.json")
+    );
     assert!(of("service.txt").contains("ExecStart="));
     let platform: serde_json::Value = serde_json::from_str(of("platform.json")).expect("JSON");
     assert_eq!(platform["version"], env!("CARGO_PKG_VERSION"));
-    assert!(platform["schema"].as_i64().is_some_and(|schema| schema >= 19), "{platform}");
+    assert!(
+        platform["schema"]
+            .as_i64()
+            .is_some_and(|schema| schema >= 19),
+        "{platform}"
+    );
     let again = stage.cli(&["doctor", "--bundle", &name]);
-    assert_eq!(again.code, Some(1), "a file that exists is not replaced: {again:?}");
+    assert_eq!(
+        again.code,
+        Some(1),
+        "a file that exists is not replaced: {again:?}"
+    );
 }
 
 #[test]
 fn a_report_of_a_home_without_a_gateway_is_written_too() {
     let home = Home::new();
     let file = home.outside("report.tar.gz");
-    home.cli(&["doctor", "--bundle", &file.display().to_string()]).ok();
+    home.cli(&["doctor", "--bundle", &file.display().to_string()])
+        .ok();
     let files = unpacked(&file);
     assert!(files["manyhands-report/log.txt"].contains("not installed as a service"));
     assert!(files["manyhands-report/doctor.txt"].contains("will be created by the first"));

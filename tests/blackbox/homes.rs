@@ -30,7 +30,11 @@ fn migrations() -> Vec<Migration> {
         .expect("the migrations")
         .map(|entry| {
             let path = entry.expect("an entry").path();
-            let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let stem = path
+                .file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
             let (version, name) = stem.split_once('_').expect("a number and a name");
             Migration {
                 version: version.parse().expect("a number"),
@@ -54,13 +58,17 @@ fn tables(sql: &mut Sql, schema: &str) -> Vec<String> {
 }
 
 fn columns(sql: &mut Sql, schema: &str, table: &str) -> Vec<String> {
-    texts(sql, &format!("SELECT name FROM pragma_table_info('{table}', '{schema}') ORDER BY cid"))
+    texts(
+        sql,
+        &format!("SELECT name FROM pragma_table_info('{table}', '{schema}') ORDER BY cid"),
+    )
 }
 
 /// The first column, as text.
 fn texts(sql: &mut Sql, select: &str) -> Vec<String> {
     let rows = sql.texts(select).into_iter();
-    rows.map(|row| row.into_iter().next().flatten().expect("text")).collect()
+    rows.map(|row| row.into_iter().next().flatten().expect("text"))
+        .collect()
 }
 
 /// A home as it was, unpacked.
@@ -68,7 +76,8 @@ fn texts(sql: &mut Sql, select: &str) -> Vec<String> {
 fn unpacked(version: i64) -> Home {
     let home = Home::new();
     let file = homes().join(format!("{version:04}.tar.gz"));
-    let file = std::fs::File::open(&file).unwrap_or_else(|e| panic!("{}: {e}; see tests/homes/README.md", file.display()));
+    let file = std::fs::File::open(&file)
+        .unwrap_or_else(|e| panic!("{}: {e}; see tests/homes/README.md", file.display()));
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
     archive.unpack(home.path()).expect("a home");
     let private = |name: &str, mode| {
@@ -97,13 +106,19 @@ fn rows(home: &Path) -> Vec<(String, Vec<String>, Vec<Vec<Option<String>>>)> {
 }
 
 fn select(columns: &[String]) -> String {
-    let cast = columns.iter().map(|column| format!("CAST({column} AS TEXT)"));
+    let cast = columns
+        .iter()
+        .map(|column| format!("CAST({column} AS TEXT)"));
     cast.collect::<Vec<_>>().join(", ")
 }
 
 /// That the database has each of these rows, in the columns that they had.
 #[track_caller]
-fn assert_kept(before: Vec<(String, Vec<String>, Vec<Vec<Option<String>>>)>, home: &Path, version: i64) {
+fn assert_kept(
+    before: Vec<(String, Vec<String>, Vec<Vec<Option<String>>>)>,
+    home: &Path,
+    version: i64,
+) {
     let mut sql = Sql::open(home);
     for (table, columns, rows) in before {
         assert!(!rows.is_empty(), "{version}: {table} has rows");
@@ -112,7 +127,9 @@ fn assert_kept(before: Vec<(String, Vec<String>, Vec<Vec<Option<String>>>)>, hom
         if table == "token" && version < 18 {
             // Sessions that were held as cookies are revoked.
             let (name, revoked) = (at(&columns, "name"), at(&columns, "revoked"));
-            let mut page = after.iter_mut().filter(|row| row[name].as_deref().is_some_and(|n| n.starts_with("page ")));
+            let mut page = after
+                .iter_mut()
+                .filter(|row| row[name].as_deref().is_some_and(|n| n.starts_with("page ")));
             let page = page.next().expect("a session");
             assert!(page[revoked].take().is_some(), "{version}: it is revoked");
             after.sort();
@@ -127,7 +144,10 @@ fn assert_kept(before: Vec<(String, Vec<String>, Vec<Vec<Option<String>>>)>, hom
 }
 
 fn at(columns: &[String], name: &str) -> usize {
-    columns.iter().position(|column| column == name).expect("a column")
+    columns
+        .iter()
+        .position(|column| column == name)
+        .expect("a column")
 }
 
 #[test]
@@ -151,18 +171,41 @@ fn every_schema_has_a_home_and_no_row_of_it_is_lost() {
 fn answers(version: i64) {
     let gateway = Gateway::on(unpacked(version));
     let tokens = gateway.cli(&["token", "list"]).ok().stdout;
-    assert!(tokens.contains("phone") && tokens.contains("laptop-tools"), "{version}: {tokens}");
-    assert_eq!(gateway.cli(&["secret", "list"]).ok().stdout.lines().next(), Some("bank"), "{version}");
+    assert!(
+        tokens.contains("phone") && tokens.contains("laptop-tools"),
+        "{version}: {tokens}"
+    );
+    assert_eq!(
+        gateway.cli(&["secret", "list"]).ok().stdout.lines().next(),
+        Some("bank"),
+        "{version}"
+    );
     gateway.write("leak.md", "it is hunter2-hunter2");
     let leak = gateway.read("leak.md");
-    assert_eq!(leak.as_deref(), Some("it is [redacted]"), "{version}: the vault opens");
-    assert_eq!(gateway.read("memory/a.md").as_deref(), Some("seven"), "{version}");
-    let artifacts = gateway.cli(&["artifact", "list", "--json"]).ok().json().to_string();
+    assert_eq!(
+        leak.as_deref(),
+        Some("it is [redacted]"),
+        "{version}: the vault opens"
+    );
+    assert_eq!(
+        gateway.read("memory/a.md").as_deref(),
+        Some("seven"),
+        "{version}"
+    );
+    let artifacts = gateway
+        .cli(&["artifact", "list", "--json"])
+        .ok()
+        .json()
+        .to_string();
     assert!(artifacts.contains("note.txt"), "{version}: {artifacts}");
     let said = gateway.cli(&["nodes", "--json"]).ok().stdout;
     assert_eq!(said.contains("laptop"), version >= 3, "{version}: {said}");
     let said = gateway.cli(&["sessions", "show", "agent:main:main"]);
-    assert_eq!(said.stdout.contains("It says seven."), version >= 4, "{version}: {said:?}");
+    assert_eq!(
+        said.stdout.contains("It says seven."),
+        version >= 4,
+        "{version}: {said:?}"
+    );
     let said = gateway.cli(&["resource", "list"]).ok().stdout;
     assert_eq!(said.contains("handbook"), version >= 8, "{version}: {said}");
     let said = gateway.cli(&["cron", "list"]).ok().stdout;
@@ -170,7 +213,11 @@ fn answers(version: i64) {
     gateway.verify_audit();
     assert_eq!(gateway.cli(&["doctor"]).code, Some(0), "{version}");
     let restarted = gateway.restart();
-    assert_eq!(restarted.read("memory/a.md").as_deref(), Some("seven"), "{version}");
+    assert_eq!(
+        restarted.read("memory/a.md").as_deref(),
+        Some("seven"),
+        "{version}"
+    );
 }
 
 #[test]
@@ -191,7 +238,10 @@ fn a_home_of_a_newer_version_is_refused_with_both_versions_and_left_as_it_is() {
     sql.run("INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (99, 'later', TRUE, x'00', 0)");
     sql.close();
     let before = rows(&home.path());
-    for args in [&["up", "--no-node", "--listen", "127.0.0.1:0"][..], &["audit", "verify"]] {
+    for args in [
+        &["up", "--no-node", "--listen", "127.0.0.1:0"][..],
+        &["audit", "verify"],
+    ] {
         let ran = home.cli(args);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         let text = format!(
@@ -199,7 +249,11 @@ fn a_home_of_a_newer_version_is_refused_with_both_versions_and_left_as_it_is() {
             env!("CARGO_PKG_VERSION")
         );
         assert!(ran.stderr.contains(&text), "{ran:?}");
-        assert!(ran.stderr.contains("hint: run the newer version, or restore a backup"), "{ran:?}");
+        assert!(
+            ran.stderr
+                .contains("hint: run the newer version, or restore a backup"),
+            "{ran:?}"
+        );
     }
     let found = home.cli(&["doctor"]);
     assert_eq!(found.code, Some(1), "{found:?}");
@@ -210,6 +264,10 @@ fn a_home_of_a_newer_version_is_refused_with_both_versions_and_left_as_it_is() {
     sql.run("UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 3");
     sql.close();
     let ran = changed.cli(&["up", "--no-node", "--listen", "127.0.0.1:0"]);
-    assert!(ran.stderr.contains("schema step 3 of this home is not the one that this version"), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("schema step 3 of this home is not the one that this version"),
+        "{ran:?}"
+    );
     Gateway::on(unpacked(newest));
 }

@@ -33,8 +33,15 @@ fn an_installed_gateway_is_ready_and_its_links_work() {
     let ran = run(command, "").ok();
     assert!(stage.is_ready(), "{ran:?}");
     let url = format!("http://{}", stage.address);
-    assert!(ran.stdout.contains(&format!("runs as a service at {url}")), "{ran:?}");
-    assert!(ran.stdout.contains("only this machine can reach the gateway"), "{ran:?}");
+    assert!(
+        ran.stdout.contains(&format!("runs as a service at {url}")),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stdout
+            .contains("only this machine can reach the gateway"),
+        "{ran:?}"
+    );
     let page = ran.stdout.lines().find(|line| line.starts_with("  page"));
     let page = page.expect("a link");
     eventually("the browser was opened", || !stage.opened().is_empty());
@@ -45,7 +52,11 @@ fn an_installed_gateway_is_ready_and_its_links_work() {
         assert!(!logs_in(&stage, link), "a link works once");
     }
     let unit = std::fs::read_to_string(stage.unit()).expect("the unit");
-    for line in ["NoNewPrivileges=yes", "WantedBy=default.target", "KillMode=mixed"] {
+    for line in [
+        "NoNewPrivileges=yes",
+        "WantedBy=default.target",
+        "KillMode=mixed",
+    ] {
         assert!(unit.contains(line), "{line}: {unit}");
     }
     let token = std::fs::read_to_string(stage.home.path().join("owner.token"));
@@ -73,7 +84,10 @@ fn a_service_is_stopped_started_restarted_and_removed() {
     assert!(shown.contains("gateway   ready (process"), "{shown}");
     assert!(shown.contains("active (running), enabled"), "{shown}");
     let ran = stage.cli(&["restart"]).ok();
-    assert!(ran.stdout.contains("the gateway is running at http://"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("the gateway is running at http://"),
+        "{ran:?}"
+    );
     assert_ne!(stage.pid(), first);
     stage.cli(&["stop"]).ok();
     assert!(stage.pid().is_none());
@@ -84,11 +98,18 @@ fn a_service_is_stopped_started_restarted_and_removed() {
     assert!(stage.is_ready());
     let ran = stage.cli(&["uninstall"]).ok();
     assert!(!stage.unit().exists() && stage.pid().is_none(), "{ran:?}");
-    assert!(stage.home.path().join("owner.token").exists(), "the data stays");
+    assert!(
+        stage.home.path().join("owner.token").exists(),
+        "the data stays"
+    );
     for command in ["start", "stop", "restart", "uninstall", "logs"] {
         let ran = stage.cli(&[command]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(ran.stderr.contains("not installed as a service\nhint: manyhands install"), "{ran:?}");
+        assert!(
+            ran.stderr
+                .contains("not installed as a service\nhint: manyhands install"),
+            "{ran:?}"
+        );
     }
 }
 
@@ -98,13 +119,22 @@ fn the_log_is_shown_and_followed() {
     stage.install();
     let log = stage.cli(&["logs", "-n", "7"]).ok().stdout;
     assert!(log.contains(" is up at http://"), "{log}");
-    assert!(stage.calls().contains("journalctl --user -u manyhands.service -n 7"));
+    assert!(!log.contains("#code="), "no credential is logged: {log}");
+    assert!(
+        stage
+            .calls()
+            .contains("journalctl --user -u manyhands.service -n 7")
+    );
     let mut follower = stage.command(&["logs", "-f"]);
     follower.stderr(Stdio::null());
     let mut follower = Daemon::spawn(follower);
-    follower.wait_for_line(" is up at ").expect("the log so far");
+    follower
+        .wait_for_line(" is up at ")
+        .expect("the log so far");
     stage.cli(&["restart"]).ok();
-    follower.wait_for_line(" is up at ").expect("what came later");
+    follower
+        .wait_for_line(" is up at ")
+        .expect("what came later");
 }
 
 #[test]
@@ -113,9 +143,16 @@ fn a_phone_gets_a_code_where_it_can_reach_the_gateway() {
     let config = stage.home.path().join("config.toml");
     let text = std::fs::read_to_string(&config).expect("the settings");
     let open = text.replace("127.0.0.1:", "0.0.0.0:");
-    std::fs::write(&config, format!("public_url = \"https://hands.example\"\n{open}")).expect("the settings");
+    std::fs::write(
+        &config,
+        format!("public_url = \"https://hands.example\"\n{open}"),
+    )
+    .expect("the settings");
     let ran = stage.install();
-    let link = ran.stdout.lines().find(|line| line.contains("scan the code"));
+    let link = ran
+        .stdout
+        .lines()
+        .find(|line| line.contains("scan the code"));
     let link = link.unwrap_or_else(|| panic!("{ran:?}"));
     assert!(link.contains("https://hands.example/login#code="), "{link}");
     assert!(logs_in(&stage, link));
@@ -137,7 +174,10 @@ fn without_a_service_manager_the_remedy_is_named_and_nothing_is_written() {
     let empty = stage.path("state").display().to_string();
     let error = refused(&empty);
     assert!(error.contains("`systemctl` is not installed"), "{error}");
-    assert!(error.contains("run it in the foreground: manyhands up"), "{error}");
+    assert!(
+        error.contains("run it in the foreground: manyhands up"),
+        "{error}"
+    );
     let broken = stage.path("broken");
     std::fs::create_dir(&broken).expect("a folder");
     let text = "#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\nexit 1\n";
@@ -153,7 +193,11 @@ fn a_gateway_that_does_not_start_shows_its_last_log_lines() {
     let taken = std::net::TcpListener::bind(stage.address).expect("the port");
     let ran = stage.cli(&["install"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    for words in ["the gateway did not start: failed", "cannot listen on", "`manyhands logs` shows more"] {
+    for words in [
+        "the gateway did not start: failed",
+        "cannot listen on",
+        "`manyhands logs` shows more",
+    ] {
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
     }
     drop(taken);
@@ -162,7 +206,10 @@ fn a_gateway_that_does_not_start_shows_its_last_log_lines() {
     std::fs::write(config, "listn = 5\n").expect("the settings");
     let ran = stage.cli(&["install"]);
     assert!(ran.stderr.contains("listn"), "{ran:?}");
-    assert!(stage.is_ready(), "wrong settings are refused before anything is restarted");
+    assert!(
+        stage.is_ready(),
+        "wrong settings are refused before anything is restarted"
+    );
 }
 
 #[test]
@@ -172,7 +219,10 @@ fn a_service_does_not_replace_another_gateway() {
     let other = stage.path("other").display().to_string();
     let ran = stage.cli(&["install", "--home", &other]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("already runs the gateway of"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("already runs the gateway of"),
+        "{ran:?}"
+    );
     assert!(stage.is_ready());
 
     let foreground = Stage::new();
@@ -183,7 +233,10 @@ fn a_service_does_not_replace_another_gateway() {
     for command in ["install", "status"] {
         let ran = foreground.cli(&[command]);
         let text = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(text.contains(&format!("process {}", daemon.pid())), "{ran:?}");
+        assert!(
+            text.contains(&format!("process {}", daemon.pid())),
+            "{ran:?}"
+        );
         assert_eq!(ran.code, Some(i32::from(command == "install")), "{ran:?}");
     }
     assert!(!foreground.unit().exists());
@@ -197,7 +250,11 @@ fn the_units_are_printed_without_installing_anything() {
     assert!(user.contains(&env), "{user}");
     let mut command = home.command();
     command.env_remove("MANYHANDS_HOME").args([
-        "install", "--system", "--dry-run", "--program", "/usr/bin/manyhands",
+        "install",
+        "--system",
+        "--dry-run",
+        "--program",
+        "/usr/bin/manyhands",
     ]);
     let system = run(command, "").ok().stdout;
     for line in [
@@ -241,7 +298,10 @@ fn a_gateway_that_is_a_service_says_so_to_the_doctor() {
     let stage = Stage::new();
     stage.install();
     let found = stage.cli(&["doctor"]).stdout;
-    assert!(found.contains("ok     service    the gateway is a service"), "{found}");
+    assert!(
+        found.contains("ok     service    the gateway is a service"),
+        "{found}"
+    );
     let home = Home::new();
     let command = up(&home);
     let gateway = Gateway::from(home, command);

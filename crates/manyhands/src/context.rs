@@ -123,6 +123,11 @@ impl CliContext {
             .collect()
     }
 
+    /// Whether a service manager started this gateway: the service's definition sets the variable.
+    pub fn is_service(&self) -> bool {
+        std::env::var_os("MANYHANDS_SERVICE").is_some()
+    }
+
     /// Returns the log filter from the environment, if set.
     pub fn log_filter(&self) -> Option<String> {
         std::env::var("MANYHANDS_LOG").ok()

@@ -164,7 +164,12 @@ mod tests {
     fn parts_are_put_back_and_what_was_there_is_moved_aside() {
         let dir = tempfile::tempdir().unwrap();
         let [unpacked, home, aside] = ["unpacked", "home", "aside"].map(|n| dir.path().join(n));
-        for (name, old) in [(DATABASE, "old"), (CONFIG, "old"), ("blobs/a", "old"), ("host/state/s", "old")] {
+        for (name, old) in [
+            (DATABASE, "old"),
+            (CONFIG, "old"),
+            ("blobs/a", "old"),
+            ("host/state/s", "old"),
+        ] {
             write(&unpacked.join(name), old);
             write(&home.join(name), "new");
         }
@@ -179,9 +184,15 @@ mod tests {
                 assert_eq!(read(&home.join(name)).as_deref(), Some("old"), "{name}");
             }
             assert_eq!(read(&home.join("manyhands.db-wal")), None);
-            assert_eq!(read(&home.join("nodes/laptop.json")).as_deref(), Some("stays"));
+            assert_eq!(
+                read(&home.join("nodes/laptop.json")).as_deref(),
+                Some("stays")
+            );
             assert_eq!(read(&aside.join(DATABASE)).as_deref(), Some("new"));
-            assert_eq!(read(&aside.join("manyhands.db-wal")).as_deref(), Some("new log"));
+            assert_eq!(
+                read(&aside.join("manyhands.db-wal")).as_deref(),
+                Some("new log")
+            );
             assert_eq!(read(&aside.join("state/s")).as_deref(), Some("new"));
         }
     }

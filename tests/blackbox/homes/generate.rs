@@ -15,9 +15,15 @@ use crate::sql::Sql;
 /// The first schema with a checkpoint of a pruned audit.
 const CHECKPOINTS: i64 = 16;
 /// Files of a home besides the database.
-const FILES: [&str; 5] = ["config.toml", "owner.token", "vault.key", "audit.head", "blobs"];
+const FILES: [&str; 5] = [
+    "config.toml",
+    "owner.token",
+    "vault.key",
+    "audit.head",
+    "blobs",
+];
 
-const SCRIPT: &str = "turns:\n  - when: { user: look }\n    calls: [{ name: gsv__ReadFile, arguments: { path: memory/a.md } }]\n  - when: { result_of: gsv__ReadFile }\n    text: It says seven.\n";
+const SCRIPT: &str = "turns:\n  - when: { user: look }\n    calls: [{ name: gsv__ReadFile, arguments: { path: memory/a.md } }]\n  - when: { result_of: gsv__ReadFile }\n    text: It says seven.\n  - when: { user: good morning }\n    text: Good morning.\n";
 
 /// Rows that need other parties: chat platforms, logins, nodes that report.
 const ROWS: &str = r#"
@@ -57,7 +63,11 @@ pub fn missing() {
     let (whole, pruned) = sources();
     for count in missing {
         let version = all[count - 1].version;
-        let source = if version < CHECKPOINTS { &whole } else { &pruned };
+        let source = if version < CHECKPOINTS {
+            &whole
+        } else {
+            &pruned
+        };
         make(&all[..count], source, &file(version));
     }
 }
@@ -71,12 +81,18 @@ fn sources() -> (Home, Home) {
     let home = Home::new();
     std::fs::write(home.outside("turns.yaml"), SCRIPT).expect("the script");
     let script = home.outside("turns.yaml");
-    let models = format!("[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n");
+    let models = format!(
+        "[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n"
+    );
     let gateway = Gateway::on(home.with_config(&models));
     furnish(&gateway);
     let home = gateway.stop();
     // A script of this machine is nobody else's.
-    std::fs::write(home.path().join("config.toml"), "# a test home\n[limits]\nresult_bytes = 2000\n").expect("the settings");
+    std::fs::write(
+        home.path().join("config.toml"),
+        "# a test home\n[limits]\nresult_bytes = 2000\n",
+    )
+    .expect("the settings");
     let mut sql = Sql::open(&home.path());
     sql.run(ROWS);
     sql.close();
@@ -93,43 +109,106 @@ fn furnish(gateway: &Gateway) {
         said["result"].clone()
     };
     gateway.client("phone");
-    gateway.cli(&["token", "create", "laptop-tools", "--tools", "gsv__*"]).ok();
-    gateway.home.cli_with(&["secret", "set", "bank"], "hunter2-hunter2").ok();
+    gateway
+        .cli(&["token", "create", "laptop-tools", "--tools", "gsv__*"])
+        .ok();
+    gateway
+        .home
+        .cli_with(&["secret", "set", "bank"], "hunter2-hunter2")
+        .ok();
     gateway.write("memory/a.md", "seven");
-    gateway.cli(&["config", "set", "limits.result_bytes", "2000"]).ok();
+    gateway
+        .cli(&["config", "set", "limits.result_bytes", "2000"])
+        .ok();
     gateway.write("big.md", &"x".repeat(9_000));
     done("gsv__ReadFile", json!({ "path": "big.md" }));
     let note = gateway.home.outside("note.txt");
     std::fs::write(&note, "an artifact").expect("a file");
-    gateway.cli(&["artifact", "put", &note.display().to_string()]).ok();
+    gateway
+        .cli(&["artifact", "put", &note.display().to_string()])
+        .ok();
     gateway.cli(&["chat", "look"]).ok();
-    gateway.cli(&["cron", "add", "--name", "daily", "--cron", "0 9 * * *", "--message", "good morning"]).ok();
+    gateway
+        .cli(&[
+            "cron",
+            "add",
+            "--name",
+            "daily",
+            "--cron",
+            "0 9 * * *",
+            "--message",
+            "good morning",
+        ])
+        .ok();
     let job = gateway.cli(&["cron", "list", "--json"]).ok().json();
-    let job = job["jobs"][0]["id"].as_str().unwrap_or_else(|| panic!("{job}")).to_owned();
+    let job = job["jobs"][0]["id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{job}"))
+        .to_owned();
     gateway.cli(&["cron", "run", &job]);
     let _laptop = Machine::lend(gateway, "laptop");
-    gateway.cli(&["nodes", "code", "tablet", "--expires", "1d"]).ok();
-    gateway.cli(&["config", "set", "policy.rules", r#"[{"decision":"ask","tools":["gsv__WriteFile"],"roles":["client"]}]"#]);
+    gateway
+        .cli(&["nodes", "code", "tablet", "--expires", "1d"])
+        .ok();
+    gateway.cli(&[
+        "config",
+        "set",
+        "policy.rules",
+        r#"[{"decision":"ask","tools":["gsv__WriteFile"],"roles":["client"]}]"#,
+    ]);
     let client = gateway.client("asker");
-    gateway.call_as(&client, "gsv__WriteFile", json!({ "path": "b.md", "content": "b" }));
+    gateway.call_as(
+        &client,
+        "gsv__WriteFile",
+        json!({ "path": "b.md", "content": "b" }),
+    );
     let id = |kind: &str, name: &str| {
         let made = gateway.cli(&["resource", "create", kind, name]).ok().json();
         made["collectionId"].as_str().expect("an id").to_owned()
     };
-    done("datastore_write", json!({ "collectionId": id("datastore", "sales"), "rows": [{ "id": "a", "data": { "sum": 7 } }] }));
-    done("filestore_write", json!({ "collectionId": id("filestore", "files"), "path": "a.txt", "content": "in a store" }));
-    done("knowledge_add", json!({ "collectionId": id("knowledge", "handbook"), "title": "Holidays", "content": "There are thirty days of holidays." }));
+    done(
+        "datastore_write",
+        json!({ "collectionId": id("datastore", "sales"), "rows": [{ "id": "a", "data": { "sum": 7 } }] }),
+    );
+    done(
+        "filestore_write",
+        json!({ "collectionId": id("filestore", "files"), "path": "a.txt", "content": "in a store" }),
+    );
+    done(
+        "knowledge_add",
+        json!({ "collectionId": id("knowledge", "handbook"), "title": "Holidays", "text": "There are thirty days of holidays." }),
+    );
     id("vault", "keys");
-    gateway.home.cli_with(&["resource", "secret", "set", "keys", "API", "--host", "api.example.org"], "s3cret-in-a-vault").ok();
+    gateway
+        .home
+        .cli_with(
+            &[
+                "resource",
+                "secret",
+                "set",
+                "keys",
+                "API",
+                "--host",
+                "api.example.org",
+            ],
+            "s3cret-in-a-vault",
+        )
+        .ok();
     let mut sql = Sql::open(&gateway.home.path());
-    eventually("conversations are indexed", || sql.numbers("SELECT COUNT(*) FROM memory_piece")[0] > 0);
+    eventually("conversations are indexed", || {
+        sql.numbers("SELECT COUNT(*) FROM memory_piece")[0] > 0
+    });
     sql.close();
 }
 
 /// A copy of a home that does not run.
 fn copy(home: &Home) -> Home {
     let other = Home::new();
-    let done = std::process::Command::new("cp").arg("-a").arg(home.path()).arg(other.path()).status();
+    let done = std::process::Command::new("cp")
+        .arg("-a")
+        .arg(home.path())
+        .arg(other.path())
+        .status();
     assert!(done.expect("cp").success());
     other
 }
@@ -141,7 +220,9 @@ fn prune(home: Home) -> Home {
     std::fs::write(&config, format!("{text}[audit]\nmax_bytes = 6000\n")).expect("the settings");
     let gateway = Gateway::on(home);
     let mut sql = Sql::open(&gateway.home.path());
-    eventually("the audit is pruned", || sql.numbers("SELECT COUNT(*) FROM audit_checkpoint")[0] > 0);
+    eventually("the audit is pruned", || {
+        sql.numbers("SELECT COUNT(*) FROM audit_checkpoint")[0] > 0
+    });
     sql.close();
     let home = gateway.stop();
     std::fs::write(config, text).expect("the settings");
@@ -160,7 +241,11 @@ fn make(steps: &[Migration], source: &Home, file: &Path) {
     let home = Home::new();
     std::fs::create_dir(home.path()).expect("the home");
     for name in FILES {
-        let done = std::process::Command::new("cp").arg("-a").arg(source.path().join(name)).arg(home.path()).status();
+        let done = std::process::Command::new("cp")
+            .arg("-a")
+            .arg(source.path().join(name))
+            .arg(home.path())
+            .status();
         assert!(done.expect("cp").success());
     }
     std::fs::write(home.path().join("manyhands.db"), "").expect("a database");
@@ -168,7 +253,10 @@ fn make(steps: &[Migration], source: &Home, file: &Path) {
     sql.run("CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT NOT NULL, installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL, checksum BLOB NOT NULL, execution_time BIGINT NOT NULL)");
     for step in steps {
         sql.run(&step.text);
-        let sum: String = Sha384::digest(&step.text).iter().map(|b| format!("{b:02x}")).collect();
+        let sum: String = Sha384::digest(&step.text)
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect();
         sql.run(&format!(
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES ({}, '{}', TRUE, x'{sum}', 0)",
             step.version, step.name
@@ -178,15 +266,28 @@ fn make(steps: &[Migration], source: &Home, file: &Path) {
     sql.run(&format!("ATTACH '{}' AS source", database.display()));
     for table in tables(&mut sql, "main") {
         let there = columns(&mut sql, "source", &table);
-        let both: Vec<String> = columns(&mut sql, "main", &table).into_iter().filter(|c| there.contains(c)).collect();
+        let both: Vec<String> = columns(&mut sql, "main", &table)
+            .into_iter()
+            .filter(|c| there.contains(c))
+            .collect();
         let list = both.join(", ");
         // Steps fill some tables from others, which are empty here.
         sql.run(&format!("DELETE FROM main.{table}"));
-        sql.run(&format!("INSERT INTO main.{table} ({list}) SELECT {list} FROM source.{table}"));
-        assert!(sql.numbers(&format!("SELECT COUNT(*) FROM main.{table}"))[0] > 0, "{table} is empty");
+        sql.run(&format!(
+            "INSERT INTO main.{table} ({list}) SELECT {list} FROM source.{table}"
+        ));
+        assert!(
+            sql.numbers(&format!("SELECT COUNT(*) FROM main.{table}"))[0] > 0,
+            "{table} is empty"
+        );
     }
-    if !sql.numbers("SELECT 1 FROM sqlite_schema WHERE name = 'memory_words'").is_empty() {
-        sql.run("INSERT INTO memory_words (rowid, who, words) SELECT id, role, body FROM memory_piece");
+    if !sql
+        .numbers("SELECT 1 FROM sqlite_schema WHERE name = 'memory_words'")
+        .is_empty()
+    {
+        sql.run(
+            "INSERT INTO memory_words (rowid, who, words) SELECT id, role, body FROM memory_piece",
+        );
     }
     sql.run("DETACH source");
     sql.run("VACUUM");
@@ -195,9 +296,15 @@ fn make(steps: &[Migration], source: &Home, file: &Path) {
 }
 
 fn pack(home: &Path, file: &Path) {
-    let packed = GzEncoder::new(std::fs::File::create(file).expect("the file"), Compression::best());
+    let packed = GzEncoder::new(
+        std::fs::File::create(file).expect("the file"),
+        Compression::best(),
+    );
     let mut tar = tar::Builder::new(packed);
     tar.mode(tar::HeaderMode::Deterministic);
     tar.append_dir_all(".", home).expect("an archive");
-    tar.into_inner().expect("an archive").finish().expect("an archive");
+    tar.into_inner()
+        .expect("an archive")
+        .finish()
+        .expect("an archive");
 }

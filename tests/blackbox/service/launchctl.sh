@@ -15,11 +15,11 @@ case $1 in
         home=$(sed -n '/<key>MANYHANDS_HOME</{n;s/.*<string>\(.*\)<\/string>/\1/p;}' "$3")
         log=$(sed -n '/<key>StandardOutPath</{n;s/.*<string>\(.*\)<\/string>/\1/p;}' "$3")
         set -- $(strings ProgramArguments array "$3")
-        (
-            export MANYHANDS_HOME="$home" MANYHANDS_SERVICE=user
-            exec setsid "$@" >> "$log" 2>&1 < /dev/null
-        ) &
-        echo $! > "$state/pid" ;;
+        rm -f "$state/pid"
+        MANYHANDS_HOME=$home MANYHANDS_SERVICE=user setsid sh -c \
+            'echo $$ > "$0/starting"; mv "$0/starting" "$0/pid"; exec "$@"' \
+            "$state" "$@" >> "$log" 2>&1 < /dev/null &
+        while ! [ -e "$state/pid" ]; do sleep 0.02; done ;;
     bootout)
         running || { echo "Boot-out failed: 3: No such process" >&2; exit 3; }
         kill -TERM "$(cat "$state/pid")"

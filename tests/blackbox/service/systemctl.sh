@@ -27,12 +27,12 @@ start() {
     running && return
     # The words of a unit are quoted as a shell quotes them; $$ stands for $.
     eval "set -- $(sed -n 's/^ExecStart=//p' "$unit")"
-    (
-        sed -n 's/^Environment=/export /p' "$unit" | sed 's/%%/%/g' > "$state/environment"
-        . "$state/environment"
-        exec setsid "$@" >> "$state/log" 2>&1 < /dev/null
-    ) &
-    echo $! > "$state/pid"
+    rm -f "$state/pid"
+    sed -n 's/^Environment=/export /p' "$unit" | sed 's/%%/%/g' > "$state/environment"
+    # In a session of its own, because the caller kills what this script leaves in its own.
+    setsid sh -c '. "$0/environment"; echo $$ > "$0/starting"; mv "$0/starting" "$0/pid"; exec "$@"' \
+        "$state" "$@" >> "$state/log" 2>&1 < /dev/null &
+    while ! [ -e "$state/pid" ]; do sleep 0.02; done
 }
 stop() {
     if running; then

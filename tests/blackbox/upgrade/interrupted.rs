@@ -42,7 +42,9 @@ fn go_on(desk: &Desk, then: Then) {
         Then::Reboot => {
             desk.stage.kill_gateway();
             let start = || {
-                let mut command = desk.stage.home.wrap(std::process::Command::new(desk.stage.path("tools/systemctl")));
+                let mut command = desk.stage.home.wrap(std::process::Command::new(
+                    desk.stage.path("tools/systemctl"),
+                ));
                 command.args(["--user", "start", "manyhands.service"]);
                 run(command, "").ok();
             };
@@ -71,18 +73,30 @@ fn killed(when: &str, what: &str, expect: u8, then: Then) {
             String::new()
         }
     };
-    let archive = scripted(&desk.stage, "9.9.9", &script).display().to_string();
-    let mut command = desk.stage.command(&["upgrade", &archive, "--allow-unsigned", "--yes"]);
-    command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+    let archive = scripted(&desk.stage, "9.9.9", &script)
+        .display()
+        .to_string();
+    let mut command = desk
+        .stage
+        .command(&["upgrade", &archive, "--allow-unsigned", "--yes"]);
+    command
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null());
     let mut upgrade = command.spawn().expect("an upgrade");
     std::fs::write(desk.stage.path("state/upgrade"), upgrade.id().to_string()).expect("a note");
     let ended = upgrade.wait().expect("its end");
     let at = format!("{when} {what}, then {then:?}");
     assert_eq!(ended.code(), None, "killed {at}");
     go_on(&desk, then);
-    let version = if expect == 9 { "9.9.9" } else { env!("CARGO_PKG_VERSION") };
+    let version = if expect == 9 {
+        "9.9.9"
+    } else {
+        env!("CARGO_PKG_VERSION")
+    };
     assert_eq!(desk.version(), version, "{at}");
-    eventually(&at, || !desk.stage.home.path().join("upgrade.json").exists());
+    eventually(&at, || {
+        !desk.stage.home.path().join("upgrade.json").exists()
+    });
     desk.assert_whole("kept");
     if expect == 0 {
         let done = desk.upgrade(Path::new(&archive));
@@ -151,7 +165,11 @@ fn an_exchange_that_was_cut_in_the_middle_is_finished_or_undone() {
                 std::fs::rename(desk.stage.path("bin/manyhands.new"), &program).expect("a rename");
             }
             go_on(&desk, then);
-            let version = if swapped { "9.9.9" } else { env!("CARGO_PKG_VERSION") };
+            let version = if swapped {
+                "9.9.9"
+            } else {
+                env!("CARGO_PKG_VERSION")
+            };
             assert_eq!(desk.version(), version, "{then:?}");
             eventually("no journal", || !file.exists());
             desk.assert_whole("kept");
@@ -174,9 +192,15 @@ fn no_gateway_starts_while_an_upgrade_exchanges_the_programs() {
     assert!(found.contains("an upgrade to 9.9.9 is running"), "{found}");
     drop(lock);
     let found = desk.stage.cli(&["doctor"]).stdout;
-    assert!(found.contains("WARN   upgrade    an upgrade from"), "{found}");
+    assert!(
+        found.contains("WARN   upgrade    an upgrade from"),
+        "{found}"
+    );
     let fixed = desk.stage.cli(&["doctor", "--fix"]).stdout;
-    assert!(fixed.contains("fixed  upgrade    removed what the interrupted upgrade to 9.9.9 had left"), "{fixed}");
+    assert!(
+        fixed.contains("fixed  upgrade    removed what the interrupted upgrade to 9.9.9 had left"),
+        "{fixed}"
+    );
     desk.stage.cli(&["start"]).ok();
     desk.assert_whole("kept");
 }

@@ -65,8 +65,15 @@ pub fn scripted(stage: &Stage, version: &str, script: &str) -> PathBuf {
     header.set_size(text.len() as u64);
     tar.append_data(&mut header, format!("{top}/bin/manyhands"), text.as_bytes())
         .expect("an archive");
-    let bytes = tar.into_inner().expect("an archive").finish().expect("an archive");
-    let sum: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+    let bytes = tar
+        .into_inner()
+        .expect("an archive")
+        .finish()
+        .expect("an archive");
+    let sum: String = Sha256::digest(&bytes)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
     std::fs::write(folder.join(&name), &bytes).expect("the archive");
     std::fs::write(folder.join("SHA256SUMS"), format!("{sum}  {name}\n")).expect("the checksums");
     folder.join(name)

@@ -15,7 +15,12 @@ use manyhands_store::last_backup;
 use super::Finding;
 
 /// Files of a home that contain secrets, besides the owner's token.
-const SECRET_FILES: [&str; 4] = ["vault.key", "manyhands.db", "manyhands.db-wal", "service.env"];
+const SECRET_FILES: [&str; 4] = [
+    "vault.key",
+    "manyhands.db",
+    "manyhands.db-wal",
+    "service.env",
+];
 /// After how long a backup is old: 30 days.
 const OLD_BACKUP_MS: i64 = 30 * 86_400_000;
 
@@ -76,10 +81,13 @@ pub fn owner_token(home: &Path) -> Finding {
 
 /// Checks that only the owner can read the vault's key and the database.
 pub fn secret_files(home: &Path) -> Vec<Finding> {
-    let open = SECRET_FILES.iter().map(|name| home.join(name)).filter(|file| {
-        let mode = std::fs::metadata(file).map(|found| found.permissions().mode());
-        mode.is_ok_and(|mode| mode & 0o077 != 0)
-    });
+    let open = SECRET_FILES
+        .iter()
+        .map(|name| home.join(name))
+        .filter(|file| {
+            let mode = std::fs::metadata(file).map(|found| found.permissions().mode());
+            mode.is_ok_and(|mode| mode & 0o077 != 0)
+        });
     open.map(|file| {
         Finding::wrong(
             "files",
@@ -132,7 +140,9 @@ pub fn service(is_service: bool) -> Finding {
 /// Checks the address in the settings of a gateway that does not run.
 pub fn listen(settings: &Settings) -> Finding {
     let listen = &settings.listen;
-    let host = listen.rsplit_once(':').map_or(listen.as_str(), |(host, _)| host);
+    let host = listen
+        .rsplit_once(':')
+        .map_or(listen.as_str(), |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let is_local = match host.parse::<IpAddr>() {
         Ok(address) => address.to_canonical().is_loopback(),
@@ -150,7 +160,9 @@ pub fn listen(settings: &Settings) -> Finding {
         ),
         false => Finding::wrong(
             "listening",
-            format!("{listen} can be reached from other machines without TLS, so the gateway refuses to start"),
+            format!(
+                "{listen} can be reached from other machines without TLS, so the gateway refuses to start"
+            ),
             remedy,
         ),
     }
@@ -332,7 +344,10 @@ mod tests {
         std::fs::write(home.path().join(OWNER_TOKEN_FILE), "x").unwrap();
         let state = || backups(home.path(), now).map(|found| found.state);
         assert_eq!(state(), Some(State::Look));
-        for (at, expect) in [(now.0 - 5, State::Ok), (now.0 - OLD_BACKUP_MS - 1, State::Look)] {
+        for (at, expect) in [
+            (now.0 - 5, State::Ok),
+            (now.0 - OLD_BACKUP_MS - 1, State::Look),
+        ] {
             let record = json!({ "at": at, "file": "/b" }).to_string();
             std::fs::write(home.path().join("last-backup.json"), record).unwrap();
             assert_eq!(state(), Some(expect));

@@ -217,7 +217,10 @@ mod tests {
 </plist>
 "#;
         let workspace = "/Users/a/R&D <new> \"$HOME\" 100%";
-        assert_eq!(text(&service(workspace), &Name::node("laptop")).unwrap(), expect);
+        assert_eq!(
+            text(&service(workspace), &Name::node("laptop")).unwrap(),
+            expect
+        );
     }
 
     #[test]

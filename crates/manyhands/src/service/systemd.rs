@@ -131,9 +131,7 @@ fn of_gateway(gateway: &GatewayService) -> Result<String, Failure> {
     text.push_str(&format!("User={}\n", plain(user)?));
     let inside = home.strip_prefix("/var/lib").ok().and_then(Path::to_str);
     match inside.filter(|name| !name.is_empty() && !name.contains(['/', '%', ' '])) {
-        Some(name) => text.push_str(&format!(
-            "StateDirectory={name}\nStateDirectoryMode=0700\n"
-        )),
+        Some(name) => text.push_str(&format!("StateDirectory={name}\nStateDirectoryMode=0700\n")),
         None => text.push_str(&format!("ReadWritePaths={}\n", bare(home)?)),
     }
     text.push_str(HARDENED);
@@ -431,7 +429,11 @@ WantedBy=default.target
     #[test]
     fn a_users_gateway_has_only_restrictions_that_need_no_privileges() {
         let text = text(&gateway("/home/a/.manyhands", None), Scope::User).unwrap();
-        for line in ["NoNewPrivileges=yes", "KillMode=mixed", "WantedBy=default.target"] {
+        for line in [
+            "NoNewPrivileges=yes",
+            "KillMode=mixed",
+            "WantedBy=default.target",
+        ] {
             assert!(text.lines().any(|l| l == line), "{line}: {text}");
         }
         for word in ["ProtectSystem", "PrivateTmp", "User=", "network-online"] {
@@ -475,7 +477,10 @@ WantedBy=default.target
         service.environment = vec![("MANYHANDS_HOME".to_owned(), "/100%/c\"d\\".to_owned())];
         let text = text(&service, Scope::User).unwrap();
         assert_eq!(program(&text).as_deref(), Some("/opt/a \"b\"\\/m"));
-        assert_eq!(variable(&text, "MANYHANDS_HOME").as_deref(), Some("/100%/c\"d\\"));
+        assert_eq!(
+            variable(&text, "MANYHANDS_HOME").as_deref(),
+            Some("/100%/c\"d\\")
+        );
         assert_eq!(variable(&text, "PATH"), None);
     }
 }

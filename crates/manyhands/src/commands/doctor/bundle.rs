@@ -33,11 +33,13 @@ pub async fn write(file: &Path, findings: &[Finding], ctx: &CliContext) -> Resul
     let known = known_secrets(ctx).await;
     let redactor = Redactor::new(&known.secrets);
     // Known secrets first, then whatever looks like one: a text that was masked no longer matches.
-    let clean = |text: &str| masked_text(&redactor.text(text));
+    let clean = |text: &str| without_login_codes(&masked_text(&redactor.text(text)));
     let log = match known.vault_was_read {
         true => log(ctx).await,
         // Without its secrets nobody can tell whether they are in the log.
-        false => "left out: the vault could not be opened, so its secrets cannot be redacted".to_owned(),
+        false => {
+            "left out: the vault could not be opened, so its secrets cannot be redacted".to_owned()
+        }
     };
     let log: Vec<String> = log.lines().map(clean).collect();
     let parts = [
@@ -55,6 +57,18 @@ pub async fn write(file: &Path, findings: &[Finding], ctx: &CliContext) -> Resul
         .open(file);
     let mut made = made.map_err(failed)?;
     pack(&mut made, &parts, ctx).map_err(failed)
+}
+
+/// Masks the codes of login links, which a gateway that is not a service prints when it starts.
+fn without_login_codes(text: &str) -> String {
+    let mut parts = text.split("#code=");
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_hexdigit());
+        clean.push_str("#code=***");
+        clean.push_str(&part[end.unwrap_or(part.len())..]);
+    }
+    clean
 }
 
 fn clean_lines(lines: &[String], clean: impl Fn(&str) -> String) -> String {
@@ -104,7 +118,11 @@ async fn known_secrets(ctx: &CliContext) -> Known {
     }
     if let Ok((settings, _)) = ctx.config().load() {
         let raw = serde_json::to_value(&settings).unwrap_or_default();
-        hidden(&raw, &masked(&settings, None).unwrap_or_default(), &mut secrets);
+        hidden(
+            &raw,
+            &masked(&settings, None).unwrap_or_default(),
+            &mut secrets,
+        );
     }
     let vault = vault(ctx).await;
     let vault_was_read = vault.is_some();
@@ -136,7 +154,9 @@ fn hidden(raw: &Value, shown: &Value, secrets: &mut Vec<Secret>) {
             below.for_each(|value| hidden(value, &Value::Null, secrets));
         }
         (Value::Array(items), _) => {
-            items.iter().for_each(|value| hidden(value, &Value::Null, secrets));
+            items
+                .iter()
+                .for_each(|value| hidden(value, &Value::Null, secrets));
         }
         _ => {}
     }
@@ -148,7 +168,10 @@ async fn vault(ctx: &CliContext) -> Option<Vec<Secret>> {
         .permissions(Permissions::from_mode(0o700))
         .tempdir()
         .ok()?;
-    if !manyhands_store::copy_database(&ctx.home, copy.path()).await.ok()? {
+    if !manyhands_store::copy_database(&ctx.home, copy.path())
+        .await
+        .ok()?
+    {
         return Some(Vec::new()); // nothing is stored yet
     }
     for name in ["vault.key", "audit.head"] {
@@ -210,5 +233,24 @@ fn selector() -> ServiceSelector {
     ServiceSelector {
         system: false,
         manager: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_code_is_not_in_a_report() {
+        for (text, clean) in [
+            (
+                "page http://a/login#code=0a1b2c (one-time)",
+                "page http://a/login#code=*** (one-time)",
+            ),
+            ("#code=0a", "#code=***"),
+            ("no code", "no code"),
+        ] {
+            assert_eq!(without_login_codes(text), clean);
+        }
     }
 }

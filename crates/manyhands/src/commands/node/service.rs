@@ -99,7 +99,13 @@ async fn install(
 fn unit<'a>(id: &NodeId, session: &'a Session, ctx: &CliContext) -> Result<Unit<'a>, Failure> {
     // Never the machine's service: a node runs with the rights of its user.
     let (user, name) = (ctx.user_folder()?, Name::node(id.as_str()));
-    Ok(Unit::new(session, Manager::NATIVE, Scope::User, name, &user))
+    Ok(Unit::new(
+        session,
+        Manager::NATIVE,
+        Scope::User,
+        name,
+        &user,
+    ))
 }
 
 /// Builds the service's command and environment.

@@ -9,9 +9,7 @@ use crate::args::{Install, ServiceSelector};
 use crate::commands::link;
 use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
-use crate::service::{
-    Definition, GatewayService, Name, Scope, Session, Unit, path_text,
-};
+use crate::service::{Definition, GatewayService, Name, Scope, Session, Unit, path_text};
 
 /// `PATH` of a system service.
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -73,12 +71,7 @@ pub async fn install(asked: Install, ctx: &CliContext) -> Done {
 }
 
 /// Prints and opens login links.
-async fn welcome(
-    asked: &Install,
-    url: &str,
-    service: &Installed<'_>,
-    session: &Session,
-) -> Done {
+async fn welcome(asked: &Install, url: &str, service: &Installed<'_>, session: &Session) -> Done {
     let path = link_path(asked, service, session).await?;
     output::print_line(format!(
         "  page      {url}{path} (one-time link; `manyhands link` prints another)"

@@ -205,8 +205,6 @@ fn not_installed(ctx: &CliContext) -> String {
              hint: stop it there (or `kill {}`), then `manyhands install`",
             holder.pid
         ),
-        None => {
-            "the gateway is not installed as a service\nhint: manyhands install".to_owned()
-        }
+        None => "the gateway is not installed as a service\nhint: manyhands install".to_owned(),
     }
 }

@@ -94,11 +94,31 @@ mod tests {
         for (listens, public, local, expect) in [
             ("http://127.0.0.1:7717", None, local, Phone::OnlyHere),
             ("http://[::1]:7717", None, local, Phone::OnlyHere),
-            ("http://127.0.0.1:7717", Some("https://hands.example/"), local, Phone::At("https://hands.example".to_owned())),
-            ("https://0.0.0.0:7717", None, local, Phone::At("https://192.168.1.5:7717".to_owned())),
-            ("https://[::]:7717", None, local, Phone::At("https://192.168.1.5:7717".to_owned())),
+            (
+                "http://127.0.0.1:7717",
+                Some("https://hands.example/"),
+                local,
+                Phone::At("https://hands.example".to_owned()),
+            ),
+            (
+                "https://0.0.0.0:7717",
+                None,
+                local,
+                Phone::At("https://192.168.1.5:7717".to_owned()),
+            ),
+            (
+                "https://[::]:7717",
+                None,
+                local,
+                Phone::At("https://192.168.1.5:7717".to_owned()),
+            ),
             ("https://0.0.0.0:7717", None, None, Phone::Unknown(7717)),
-            ("https://10.0.0.5:7717", None, local, Phone::At("https://10.0.0.5:7717".to_owned())),
+            (
+                "https://10.0.0.5:7717",
+                None,
+                local,
+                Phone::At("https://10.0.0.5:7717".to_owned()),
+            ),
         ] {
             assert_eq!(reach_from(listens, public, local), expect, "{listens}");
         }
@@ -112,6 +132,9 @@ mod tests {
         assert!(lines.iter().all(|line| line.chars().count() == width));
         assert_eq!(lines.len(), width.div_ceil(2));
         // Light, as nothing of the code is in the four modules around it.
-        assert!(lines[..2].iter().all(|line| line.chars().all(|c| c == '█')), "{code}");
+        assert!(
+            lines[..2].iter().all(|line| line.chars().all(|c| c == '█')),
+            "{code}"
+        );
     }
 }

@@ -65,7 +65,10 @@ async fn accepts(url: &str) -> bool {
     let Some(url) = own_gateway::origin(url) else {
         return false;
     };
-    let Ok(Some(address)) = url.socket_addrs(|| None).map(|found| found.first().copied()) else {
+    let Ok(Some(address)) = url
+        .socket_addrs(|| None)
+        .map(|found| found.first().copied())
+    else {
         return false;
     };
     let connected = tokio::time::timeout(PROBE, TcpStream::connect(address)).await;

@@ -128,7 +128,8 @@ impl<'a> Target<'a> {
         let service = service.filter(|service| {
             // Without a named home, the one of the service that runs this program is meant.
             let starts = service.unit.program();
-            let is_this = starts.is_some_and(|starts| starts.canonicalize().ok() == program.canonicalize().ok());
+            let is_this = starts
+                .is_some_and(|starts| starts.canonicalize().ok() == program.canonicalize().ok());
             service.ctx.home == ctx.home || (is_this && !ctx.home_is_given())
         });
         let ctx = match &service {
@@ -175,7 +176,8 @@ impl<'a> Target<'a> {
     async fn start(&self, timeout: u64) -> Result<String, Failure> {
         let Some(service) = &self.service else {
             return Err(Failure(
-                "the gateway's service is not installed any more\nhint: manyhands install".to_owned(),
+                "the gateway's service is not installed any more\nhint: manyhands install"
+                    .to_owned(),
             ));
         };
         service.check().await?;
@@ -192,12 +194,7 @@ impl<'a> Target<'a> {
 }
 
 /// Does the upgrade.
-async fn replace(
-    release: &Release,
-    target: &Target<'_>,
-    was_running: bool,
-    timeout: u64,
-) -> Done {
+async fn replace(release: &Release, target: &Target<'_>, was_running: bool, timeout: u64) -> Done {
     let home = &target.ctx.home;
     let mut journal = Journal {
         step: Step::Staging,
@@ -251,7 +248,10 @@ async fn exchange(journal: &mut Journal, target: &Target<'_>) -> Result<(), Fail
 }
 
 fn report(journal: &Journal, gateway: &str) {
-    output::print_line(format!("upgraded manyhands {} to {}", journal.from, journal.to));
+    output::print_line(format!(
+        "upgraded manyhands {} to {}",
+        journal.from, journal.to
+    ));
     output::print_line(format!(
         "  program   {} (the old one is {})",
         journal.program.display(),

@@ -69,7 +69,8 @@ fn is_python(prefix: &Path) -> bool {
     let mut packages = pythons
         .filter(|path| path.to_string_lossy().contains("python"))
         .flat_map(|path| {
-            let found = ["site-packages", "dist-packages"].map(|name| std::fs::read_dir(path.join(name)));
+            let found =
+                ["site-packages", "dist-packages"].map(|name| std::fs::read_dir(path.join(name)));
             found.into_iter().flatten().flatten().flatten()
         });
     packages.any(|entry| {
@@ -88,12 +89,27 @@ mod tests {
         let by = |program: &str| manager(Path::new(program), root.path()).map(|(by, _)| by);
         for (program, expect) in [
             ("/nix/store/abc-manyhands-0.1.0/bin/manyhands", Some("Nix")),
-            ("/opt/homebrew/Cellar/manyhands/0.1.0/bin/manyhands", Some("Homebrew")),
-            ("/usr/lib/node_modules/manyhands-linux-x64/bin/manyhands", Some("npm")),
-            ("/home/a/.local/share/uv/tools/manyhands/bin/manyhands", Some("uv")),
+            (
+                "/opt/homebrew/Cellar/manyhands/0.1.0/bin/manyhands",
+                Some("Homebrew"),
+            ),
+            (
+                "/usr/lib/node_modules/manyhands-linux-x64/bin/manyhands",
+                Some("npm"),
+            ),
+            (
+                "/home/a/.local/share/uv/tools/manyhands/bin/manyhands",
+                Some("uv"),
+            ),
             ("/home/a/.cache/uv/archive-v0/x/bin/manyhands", Some("uvx")),
-            ("/home/a/.local/share/pipx/venvs/manyhands/bin/manyhands", Some("pipx")),
-            ("/v/lib/python3.11/site-packages/manyhands/bin/manyhands", Some("pip")),
+            (
+                "/home/a/.local/share/pipx/venvs/manyhands/bin/manyhands",
+                Some("pipx"),
+            ),
+            (
+                "/v/lib/python3.11/site-packages/manyhands/bin/manyhands",
+                Some("pip"),
+            ),
             ("/usr/bin/manyhands", None),
             ("/usr/local/bin/manyhands", None),
             ("/home/a/.local/bin/manyhands", None),

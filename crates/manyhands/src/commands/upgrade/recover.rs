@@ -28,7 +28,9 @@ pub async fn finish(target: &Target<'_>, timeout: u64) -> Result<bool, Failure> 
                 }
             }
             Journal::remove(home)?;
-            output::print_line(format!("the interrupted upgrade from {from} to {to} is complete"));
+            output::print_line(format!(
+                "the interrupted upgrade from {from} to {to} is complete"
+            ));
         }
         Step::RollingBack | Step::Returning => {
             complete_rollback(&mut journal, target, timeout).await?;

@@ -118,7 +118,9 @@ fn locate(source: &str, ctx: &CliContext) -> Result<(Place, Option<String>), Fai
         if !path.is_file() {
             return Err(Failure(format!("{} does not exist", path.display())));
         }
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
         let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
         return Ok((Place::Folder(folder), name));
     }
@@ -129,7 +131,9 @@ fn locate(source: &str, ctx: &CliContext) -> Result<(Place, Option<String>), Fai
         return Err(wrong("a release's URL starts with https://"));
     }
     let last = url.path_segments().and_then(|mut parts| parts.next_back());
-    let name = last.filter(|name| name.ends_with(".tar.gz")).map(str::to_owned);
+    let name = last
+        .filter(|name| name.ends_with(".tar.gz"))
+        .map(str::to_owned);
     if let Ok(mut parts) = url.path_segments_mut() {
         if name.is_some() {
             parts.pop();
@@ -254,7 +258,9 @@ fn public_key(asked: &Upgrade, ctx: &CliContext) -> Result<Option<PublicKey>, Fa
 /// The line of a minisign key file that holds the key.
 fn key_line(text: &str) -> Option<&str> {
     let mut lines = text.lines().map(str::trim);
-    lines.find(|line| !line.is_empty() && !line.starts_with("untrusted comment:") && !line.starts_with('#'))
+    lines.find(|line| {
+        !line.is_empty() && !line.starts_with("untrusted comment:") && !line.starts_with('#')
+    })
 }
 
 fn parse_key(text: &str) -> Result<PublicKey, Failure> {
@@ -354,15 +360,23 @@ mod tests {
     #[test]
     fn names_of_archives_have_a_version_and_a_target() {
         for (name, expect) in [
-            ("manyhands-0.2.0-x86_64-unknown-linux-gnu.tar.gz", Some("0.2.0")),
-            ("manyhands-1.0.0-rc.1-aarch64-apple-darwin.tar.gz", Some("1.0.0-rc.1")),
+            (
+                "manyhands-0.2.0-x86_64-unknown-linux-gnu.tar.gz",
+                Some("0.2.0"),
+            ),
+            (
+                "manyhands-1.0.0-rc.1-aarch64-apple-darwin.tar.gz",
+                Some("1.0.0-rc.1"),
+            ),
             ("manyhands-1.0-x86_64-unknown-linux-gnu.tar.gz", None),
             ("manyhands-x86_64-unknown-linux-gnu.tar.gz", None),
             ("manyhands-0.2.0.tar.gz", None),
             ("manyhands-0.2.0-x86_64-unknown-linux-gnu.zip", None),
             ("other-0.2.0-x86_64-unknown-linux-gnu.tar.gz", None),
         ] {
-            let version = parse_name(name).ok().map(|(version, _)| version.to_string());
+            let version = parse_name(name)
+                .ok()
+                .map(|(version, _)| version.to_string());
             assert_eq!(version.as_deref(), expect, "{name}");
         }
     }
@@ -389,7 +403,9 @@ mod tests {
 
     #[test]
     fn a_checksum_is_found_by_the_exact_name() {
-        let sums = format!("{SUM}  a.tar.gz\n{SUM} *b.tar.gz\nnonsense\n{SUM}  c.tar.gz\n{SUM}  c.tar.gz\n");
+        let sums = format!(
+            "{SUM}  a.tar.gz\n{SUM} *b.tar.gz\nnonsense\n{SUM}  c.tar.gz\n{SUM}  c.tar.gz\n"
+        );
         assert!(listed(&sums, "a.tar.gz").is_ok());
         assert!(listed(&sums, "b.tar.gz").is_ok());
         for name in ["tar.gz", "x/a.tar.gz", "c.tar.gz", "nonsense", ""] {

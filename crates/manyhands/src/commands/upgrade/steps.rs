@@ -184,7 +184,10 @@ pub fn discard(journal: &Journal, home: &Path) -> Result<(), Failure> {
 /// Removes temporary files.
 pub fn sweep(home: &Path) -> Result<(), Failure> {
     let begins = |name: &str, with: &[&str]| with.iter().any(|prefix| name.starts_with(prefix));
-    for (folder, with) in [(home.join(BACKUPS), &TEMPORARY[..]), (home.to_owned(), &[".upgrade-"])] {
+    for (folder, with) in [
+        (home.join(BACKUPS), &TEMPORARY[..]),
+        (home.to_owned(), &[".upgrade-"]),
+    ] {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if !begins(&entry.file_name().to_string_lossy(), with) {
                 continue;
@@ -236,9 +239,10 @@ pub async fn restore_home(journal: &Journal, home: &Path) -> Result<(), Failure>
 
 fn remove_file(file: &Path) -> Result<(), Failure> {
     match std::fs::remove_file(file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure(format!("cannot remove {}: {error}", file.display())))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure(format!(
+            "cannot remove {}: {error}",
+            file.display()
+        ))),
         _ => Ok(()),
     }
 }
