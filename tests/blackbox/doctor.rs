@@ -75,10 +75,6 @@ fn what_is_safe_to_repair_is_repaired_and_printed() {
     std::fs::write(path.join(".new-abc"), "half").expect("a file");
     std::fs::write(path.join("notes.txt"), "mine").expect("a file");
     set_mode(&path.join("notes.txt"), 0o644);
-    let ran = home.cli(&["doctor"]);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stdout.contains("ERROR  files"), "{ran:?}");
-    assert_eq!(mode(&path), 0o755, "without --fix nothing is changed");
     let ran = home.cli(&["doctor", "--fix"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let shown = path.display();
@@ -100,6 +96,20 @@ fn what_is_safe_to_repair_is_repaired_and_printed() {
     );
     let ran = home.cli(&["doctor", "--fix"]);
     assert!(!ran.stdout.contains("fixed"), "once is enough: {ran:?}");
+    set_mode(&path.join("vault.key"), 0o644);
+    let ran = home.cli(&["doctor"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stdout
+            .contains("ERROR  files      other users can read"),
+        "{ran:?}"
+    );
+    assert_eq!(
+        mode(&path.join("vault.key")),
+        0o644,
+        "without --fix it stays"
+    );
+    home.cli(&["doctor", "--fix"]).ok();
     let gateway = Gateway::on(home);
     assert_eq!(gateway.read("a.md").as_deref(), Some("kept"));
 }
@@ -148,13 +158,14 @@ const PLANTED: [&str; 6] = [
 fn a_report_contains_no_planted_secret() {
     let [vault, key, userinfo, service, message, shell] = PLANTED;
     let stage = Stage::with_config(&format!(
-        "[models.providers.work]\nkind = \"openai\"\nbase_url = \"http://me:{userinfo}@127.0.0.1:9/v1\"\napi_key = \"{key}\"\n[mcpServers.x]\nurl = \"http://u:{userinfo}@127.0.0.1:9/mcp\"\n"
+        "[models.providers.work]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n[mcpServers.x]\ncommand = \"/nowhere/at-all\"\nargs = [\"--api-key\", \"{key}\"]\n"
     ));
     std::fs::write(
         stage.home.path().join("service.env"),
         format!("OTHER_KEY={service}\n"),
     )
     .expect("a file");
+    set_mode(&stage.home.path().join("service.env"), 0o600);
     stage.install();
     let mut command = stage.command(&["secret", "set", "bank"]);
     command.env("X", "y");

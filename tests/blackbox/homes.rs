@@ -121,7 +121,8 @@ fn assert_kept(
 ) {
     let mut sql = Sql::open(home);
     for (table, columns, rows) in before {
-        assert!(!rows.is_empty(), "{version}: {table} has rows");
+        let is_filled = !rows.is_empty() || (table == "audit_checkpoint" && version != 16);
+        assert!(is_filled, "{version}: {table} has rows");
         let list = select(&columns);
         let mut after = sql.texts(&format!("SELECT {list} FROM {table} ORDER BY {list}"));
         if table == "token" && version < 18 {

@@ -12,8 +12,9 @@ use crate::harness::{Gateway, Home, eventually};
 use crate::nodes::stage::Machine;
 use crate::sql::Sql;
 
-/// The first schema with a checkpoint of a pruned audit.
-const CHECKPOINTS: i64 = 16;
+/// The schema that brought checkpoints of a pruned audit. Only its home has one: the latest 1,000 entries are never
+/// pruned, and the homes should be small.
+const PRUNED: i64 = 16;
 /// Files of a home besides the database.
 const FILES: [&str; 5] = [
     "config.toml",
@@ -28,7 +29,7 @@ const SCRIPT: &str = "turns:\n  - when: { user: look }\n    calls: [{ name: gsv_
 /// Rows that need other parties: chat platforms, logins, nodes that report.
 const ROWS: &str = r#"
 INSERT INTO token (id, name, role, tools, agents, hash, created, expires) VALUES
-    ('99999999-0000-4000-8000-000000000001', 'page 2026-01-02T03:04:05.678Z', 'owner', '["*"]', '["*"]', 'page-hash', 100, 2592000100);
+    ('99999999-0000-4000-8000-000000000001', 'page 2026-01-02T03:04:05.678Z', 'owner', '["*"]', '["*"]', '00000000000000000000000000000000000000000000000000000000000000ff', 100, 2592000100);
 INSERT INTO node_news (node, event_id, session_id, event, payload, at) VALUES ('laptop', 'e1', 's1', 'finished', '{}', 4000000000000);
 INSERT INTO agent_message (id, sender, recipient, body, at) VALUES ('99999999-0000-4000-8000-000000000002', 'main', 'helper', 'hello helper', 100);
 INSERT INTO server_tool (server, name, place, seen) VALUES ('retired', 'search', 0, 100);
@@ -63,11 +64,7 @@ pub fn missing() {
     let (whole, pruned) = sources();
     for count in missing {
         let version = all[count - 1].version;
-        let source = if version < CHECKPOINTS {
-            &whole
-        } else {
-            &pruned
-        };
+        let source = if version == PRUNED { &pruned } else { &whole };
         make(&all[..count], source, &file(version));
     }
 }
@@ -218,7 +215,14 @@ fn prune(home: Home) -> Home {
     let config = home.path().join("config.toml");
     let text = std::fs::read_to_string(&config).expect("the settings");
     std::fs::write(&config, format!("{text}[audit]\nmax_bytes = 6000\n")).expect("the settings");
+    let mut sql = Sql::open(&home.path());
+    sql.run("DELETE FROM audit_open"); // what is open is not pruned
+    sql.close();
     let gateway = Gateway::on(home);
+    for _ in 0..520 {
+        gateway.write("memory/a.md", "seven");
+    }
+    let gateway = gateway.restart(); // it prunes when it starts
     let mut sql = Sql::open(&gateway.home.path());
     eventually("the audit is pruned", || {
         sql.numbers("SELECT COUNT(*) FROM audit_checkpoint")[0] > 0

@@ -188,7 +188,7 @@ async fn vault(ctx: &CliContext) -> Option<Vec<Secret>> {
 async fn platform(ctx: &CliContext) -> Value {
     let system = rustix::system::uname();
     let schema = manyhands_store::schema_version(&ctx.home).await.ok();
-    let upgrade = upgrade::unfinished(&ctx.home);
+    let upgrade = upgrade::unfinished(&ctx.home).await;
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "os": std::env::consts::OS,

@@ -30,7 +30,7 @@ const FOLDERS: [&str; 4] = ["blobs", "backups", "host", "nodes"];
 const HALF_WRITTEN: [&str; 2] = [".new-", ".upgrade-"];
 
 /// Repairs a home; returns what was done.
-pub fn repair(ctx: &CliContext) -> Result<Vec<String>, Failure> {
+pub async fn repair(ctx: &CliContext) -> Result<Vec<String>, Failure> {
     let home = &ctx.home;
     // A folder that is not a home is left alone: nobody wants a closed /tmp.
     if !home.join("manyhands.db").is_file() {
@@ -50,7 +50,7 @@ pub fn repair(ctx: &CliContext) -> Result<Vec<String>, Failure> {
         made.map_err(|e| Failure(format!("cannot create {}: {e}", blobs.display())))?;
         done.push(format!("folders    created {}", blobs.display()));
     }
-    if let Some(text) = upgrade::repair(home)? {
+    if let Some(text) = upgrade::repair(home).await? {
         done.push(format!("upgrade    {text}"));
     }
     without_gateway(ctx, &mut done)?;

@@ -20,7 +20,7 @@ use crate::service::Session;
 /// Runs all checks; exits with 1 if there is an error.
 pub async fn run(asked: Doctor, ctx: &CliContext) -> Done {
     if asked.fix {
-        for done in fix::repair(ctx)? {
+        for done in fix::repair(ctx).await? {
             output::print_line(format!("fixed  {done}"));
         }
     }
@@ -87,12 +87,12 @@ async fn findings(ctx: &CliContext) -> Vec<Finding> {
         }
     };
     findings.extend(own_node(ctx));
-    findings.extend(unfinished_upgrade(ctx));
+    findings.extend(unfinished_upgrade(ctx).await);
     findings
 }
 
-fn unfinished_upgrade(ctx: &CliContext) -> Option<Finding> {
-    match upgrade::unfinished(&ctx.home) {
+async fn unfinished_upgrade(ctx: &CliContext) -> Option<Finding> {
+    match upgrade::unfinished(&ctx.home).await {
         Ok(None) => None,
         Ok(Some(about)) => Some(Finding::look(
             "upgrade",

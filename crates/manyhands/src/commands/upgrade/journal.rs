@@ -7,8 +7,10 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use manyhands_core::Timestamp;
+use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::output::Failure;
@@ -19,6 +21,11 @@ pub const BACKUPS: &str = "backups";
 const FILE: &str = "upgrade.json";
 /// The lock's file, inside the home.
 const LOCK: &str = "upgrade.lock";
+
+/// How often the lock of a process that has ended is tried again.
+const ATTEMPTS: u32 = 100;
+/// Pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// How far an upgrade came. Each step is recorded before anything of it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +63,8 @@ pub struct Journal {
     pub restart: bool,
     /// When it began.
     pub started_at: Timestamp,
+    /// The process that recorded the step.
+    pub pid: u32,
 }
 
 impl Journal {
@@ -78,6 +87,7 @@ impl Journal {
     /// Records a step, on disk before this returns.
     pub fn record(&mut self, step: Step, home: &Path) -> Result<(), Failure> {
         self.step = step;
+        self.pid = std::process::id();
         let file = home.join(FILE);
         let failed = |e: std::io::Error| Failure(format!("cannot write {}: {e}", file.display()));
         let text = serde_json::to_vec_pretty(self)?;
@@ -140,8 +150,8 @@ pub struct Lock {
 
 impl Lock {
     /// Takes the lock; fails if an upgrade is running.
-    pub fn take(home: &Path) -> Result<Self, Failure> {
-        match Self::attempt(home)? {
+    pub async fn take(home: &Path) -> Result<Self, Failure> {
+        match Self::attempt(home).await? {
             Some(lock) => Ok(lock),
             None => Err(Failure(format!(
                 "another upgrade of {} is running\nhint: wait until it has ended",
@@ -151,7 +161,22 @@ impl Lock {
     }
 
     /// Takes the lock; `None` if an upgrade is running.
-    pub fn attempt(home: &Path) -> Result<Option<Self>, Failure> {
+    pub async fn attempt(home: &Path) -> Result<Option<Self>, Failure> {
+        for _ in 0..ATTEMPTS {
+            if let Some(lock) = Self::attempt_once(home)? {
+                return Ok(Some(lock));
+            }
+            // The kernel may release the lock of a killed process a moment after the process is gone.
+            let is_alive = Journal::read(home)?.is_none_or(|journal| is_alive(journal.pid));
+            if is_alive {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Self::attempt_once(home)
+    }
+
+    fn attempt_once(home: &Path) -> Result<Option<Self>, Failure> {
         let path = home.join(LOCK);
         let failed = |e: std::io::Error| Failure(format!("cannot lock {}: {e}", path.display()));
         let file = OpenOptions::new()
@@ -169,6 +194,11 @@ impl Lock {
             Err(std::fs::TryLockError::Error(error)) => Err(failed(error)),
         }
     }
+}
+
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 /// Makes a rename or removal in `folder` survive a power cut.

@@ -52,7 +52,7 @@ pub async fn run(asked: Upgrade, ctx: &CliContext) -> Done {
         return Ok(compare(&release, &target));
     }
     steps::private_folder(&target.ctx.home)?;
-    let _lock = Lock::take(&target.ctx.home)?;
+    let _lock = Lock::take(&target.ctx.home).await?;
     let was_unfinished = recover::finish(&target, asked.timeout).await?;
     if asked.source.is_none() && was_unfinished {
         return Ok(ExitCode::SUCCESS);
@@ -204,6 +204,7 @@ async fn replace(release: &Release, target: &Target<'_>, was_running: bool, time
         backup: None,
         restart: was_running,
         started_at: target.ctx.clock.now(),
+        pid: std::process::id(),
     };
     journal.record(Step::Staging, home)?;
     if let Err(failure) = steps::prepare(release, &journal, target).await {

@@ -114,7 +114,7 @@ pub async fn before_up(ctx: &CliContext) -> Result<bool, Failure> {
         return Ok(false);
     };
     let (from, to) = (journal.from.clone(), journal.to.clone());
-    let Some(_lock) = Lock::attempt(home)? else {
+    let Some(_lock) = Lock::attempt(home).await? else {
         return match journal.step {
             // The gateway runs on during the first, and is started by the upgrade in the others.
             Step::Staging | Step::Starting | Step::Returning => Ok(false),
@@ -163,11 +163,11 @@ pub fn complete(home: &Path) {
 }
 
 /// Undoes an interrupted upgrade that changed nothing yet, for `doctor --fix`; returns what was done.
-pub fn repair(home: &Path) -> Result<Option<String>, Failure> {
+pub async fn repair(home: &Path) -> Result<Option<String>, Failure> {
     let Some(journal) = Journal::read(home)? else {
         return Ok(None);
     };
-    let Some(_lock) = Lock::attempt(home)? else {
+    let Some(_lock) = Lock::attempt(home).await? else {
         return Ok(None); // it is running
     };
     let is_unchanged = match journal.step {
@@ -186,12 +186,12 @@ pub fn repair(home: &Path) -> Result<Option<String>, Failure> {
 }
 
 /// The unfinished upgrade of a home, in words.
-pub fn unfinished(home: &Path) -> Result<Option<String>, Failure> {
+pub async fn unfinished(home: &Path) -> Result<Option<String>, Failure> {
     let journal = Journal::read(home)?;
     let Some(journal) = journal else {
         return Ok(None);
     };
-    if Lock::attempt(home)?.is_none() {
+    if Lock::attempt(home).await?.is_none() {
         return Ok(Some(format!("an upgrade to {} is running", journal.to)));
     }
     Ok(Some(format!(
