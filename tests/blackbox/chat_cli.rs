@@ -429,7 +429,7 @@ fn without_a_model_the_required_setting_is_named() {
     );
     let doctor = gateway.cli(&["doctor"]).stdout;
     assert!(
-        doctor.contains("ok     models     none configured"),
+        doctor.contains("WARN   models     none configured"),
         "{doctor}"
     );
     let sessions = gateway.cli(&["sessions", "--json"]).ok().json();

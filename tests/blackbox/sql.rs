@@ -50,6 +50,17 @@ impl Sql {
         rows.iter().map(|row| row.get(0)).collect()
     }
 
+    /// The rows of a selection, as text; `NULL` is nothing.
+    #[track_caller]
+    pub fn texts(&mut self, select: &str) -> Vec<Vec<Option<String>>> {
+        let connection = self.connection.as_mut().expect("an open connection");
+        let select = sqlx::query(AssertSqlSafe(select.to_owned()));
+        let rows = self.runtime.block_on(connection.fetch_all(select));
+        let rows = rows.expect("rows");
+        let row = |row: &sqlx::sqlite::SqliteRow| (0..row.len()).map(|at| row.get(at)).collect();
+        rows.iter().map(row).collect()
+    }
+
     /// Closes it, so that everything is in the file.
     pub fn close(mut self) {
         if let Some(connection) = self.connection.take() {

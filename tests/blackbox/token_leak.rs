@@ -17,7 +17,7 @@ use crate::harness::{Daemon, Gateway, Home, Ran, free_address, run};
 use crate::http::PATIENCE;
 
 /// Commands that talk to no gateway, or only to the one of the home.
-const LOCAL: [&str; 18] = [
+const LOCAL: [&str; 27] = [
     "backup",
     "completions",
     "config check",
@@ -36,6 +36,15 @@ const LOCAL: [&str; 18] = [
     "script-worker",
     "up",
     "doctor",
+    "install",
+    "logs",
+    "migrate check",
+    "restart",
+    "start",
+    "status",
+    "stop",
+    "uninstall",
+    "upgrade",
 ];
 
 /// Commands that want more than their definitions say.

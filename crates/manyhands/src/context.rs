@@ -25,6 +25,7 @@ pub struct CliContext {
     pub clock: Arc<dyn Clock>,
     /// Id generator.
     pub ids: Ids,
+    home_is_given: bool,
     url: Option<String>,
     token: Option<Secret>,
 }
@@ -47,6 +48,7 @@ impl CliContext {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         Ok(Self {
             home,
+            home_is_given: args.home.is_some(),
             ids: Ids::new(clock.clone(), Arc::new(OsEntropy)),
             clock,
             url: match args.url_is_taken {
@@ -58,6 +60,21 @@ impl CliContext {
             },
             token: args.token.as_deref().map(Secret::new),
         })
+    }
+
+    /// The same context on another home, and without a URL or token given by the user.
+    pub fn on(&self, home: &Path) -> Self {
+        Self {
+            home: home.to_owned(),
+            url: None,
+            token: None,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the user named the home, with `--home` or `MANYHANDS_HOME`.
+    pub fn home_is_given(&self) -> bool {
+        self.home_is_given
     }
 
     /// Returns the vault's passphrase, if set.
@@ -104,6 +121,11 @@ impl CliContext {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
+    }
+
+    /// Whether a service manager started this gateway: the service's definition sets the variable.
+    pub fn is_service(&self) -> bool {
+        std::env::var_os("MANYHANDS_SERVICE").is_some()
     }
 
     /// Returns the log filter from the environment, if set.

@@ -11,6 +11,7 @@ mod own_gateway;
 mod own_node;
 mod progress;
 mod remote;
+mod service;
 mod sharing;
 mod socket;
 mod telemetry;

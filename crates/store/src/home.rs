@@ -17,6 +17,8 @@ pub(crate) const BLOBS: &str = "blobs";
 pub(crate) const VAULT_KEY: &str = "vault.key";
 /// The lock that keeps a second daemon out.
 pub(crate) const LOCK: &str = "gateway.lock";
+/// When the last backup was made.
+pub(crate) const LAST_BACKUP: &str = "last-backup.json";
 /// The copy of the audit's head.
 pub(crate) const AUDIT_HEAD: &str = "audit.head";
 

@@ -49,6 +49,7 @@ mod store;
 mod testing;
 mod token_text;
 mod tokens;
+mod upgrade;
 mod vault;
 
 pub use approval_record::{ApprovalRecord, ApprovalScope, ApprovalState, NewApproval};
@@ -99,6 +100,10 @@ pub use sql::Inspection;
 pub use store::Store;
 pub use token_text::{MintedToken, TokenHash, mint_token, parse_token};
 pub use tokens::{TokenRecord, Tokens};
+pub use upgrade::{
+    LastBackup, SchemaChange, copy_database, last_backup, put_back, schema_version, try_migrations,
+    unpack_backup,
+};
 pub use vault::Vault;
 
 /// The blob store's API.

@@ -42,6 +42,7 @@ pub(super) async fn diagnose(gateway: &Gateway) -> Vec<Finding> {
         ("chats", Box::pin(of_chats(gateway))),
         ("jobs", Box::pin(jobs(gateway))),
         ("page", Box::pin(async { vec![page()] })),
+        ("service", Box::pin(async { vec![service(gateway)] })),
         ("sandbox", Box::pin(machine::sandbox())),
     ];
     let bounded = looks.into_iter().map(|(what, look)| async move {
@@ -69,14 +70,18 @@ pub(super) async fn diagnose(gateway: &Gateway) -> Vec<Finding> {
 async fn files(gateway: &Gateway) -> Vec<Finding> {
     let (home, config) = (gateway.home().to_owned(), gateway.config_file().clone());
     let least = gateway.settings.current().limits.min_free_bytes;
+    let now = gateway.clock.now();
     // Files may be on a slow disk or a network mount.
     let looked = tokio::task::spawn_blocking(move || {
-        vec![
+        let mut found = vec![
             machine::home(&home),
             machine::settings(&config),
             machine::owner_token(&home),
             machine::space(&home, least),
-        ]
+        ];
+        found.extend(machine::secret_files(&home));
+        found.extend(machine::backups(&home, now));
+        found
     });
     looked.await.unwrap_or_else(|error| {
         let remedy = "check the log and restart the gateway";
@@ -317,6 +322,12 @@ async fn jobs(gateway: &Gateway) -> Vec<Finding> {
         found.push(Finding::fine("jobs", format!("{count} enabled")));
     }
     found
+}
+
+/// The service's definition sets this variable; nothing else does.
+fn service(gateway: &Gateway) -> Finding {
+    let is_service = gateway.builtin.host.variable("MANYHANDS_SERVICE").is_some();
+    machine::service(is_service)
 }
 
 fn page() -> Finding {

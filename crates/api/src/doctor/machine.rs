@@ -1,14 +1,28 @@
 //! Checks of this machine that need no running gateway.
 
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use manyhands_config::ConfigFile;
 use manyhands_config::models::{ModelSettings, ProviderKind};
+use manyhands_config::{ConfigFile, Settings};
+use manyhands_core::Timestamp;
 use manyhands_gateway::OWNER_TOKEN_FILE;
 use manyhands_guard::{Supervisor, probe, read_private, self_test};
 
+use manyhands_store::last_backup;
+
 use super::Finding;
+
+/// Files of a home that contain secrets, besides the owner's token.
+const SECRET_FILES: [&str; 4] = [
+    "vault.key",
+    "manyhands.db",
+    "manyhands.db-wal",
+    "service.env",
+];
+/// After how long a backup is old: 30 days.
+const OLD_BACKUP_MS: i64 = 30 * 86_400_000;
 
 /// Checks the home folder.
 pub fn home(home: &Path) -> Finding {
@@ -65,6 +79,95 @@ pub fn owner_token(home: &Path) -> Finding {
     }
 }
 
+/// Checks that only the owner can read the vault's key and the database.
+pub fn secret_files(home: &Path) -> Vec<Finding> {
+    let open = SECRET_FILES
+        .iter()
+        .map(|name| home.join(name))
+        .filter(|file| {
+            let mode = std::fs::metadata(file).map(|found| found.permissions().mode());
+            mode.is_ok_and(|mode| mode & 0o077 != 0)
+        });
+    open.map(|file| {
+        Finding::wrong(
+            "files",
+            format!("other users can read {}", file.display()),
+            format!("chmod 600 {} (or `manyhands doctor --fix`)", file.display()),
+        )
+    })
+    .collect()
+}
+
+/// Checks that there is a recent backup of a home that has something to lose.
+pub fn backups(home: &Path, now: Timestamp) -> Option<Finding> {
+    if !home.join(OWNER_TOKEN_FILE).exists() {
+        return None;
+    }
+    let remedy = "manyhands backup FILE, with FILE on another disk; for example once a week";
+    Some(match last_backup(home) {
+        None => Finding::look("backup", "no backup was ever made", remedy),
+        Some(last) if now.0 - last.at.0 > OLD_BACKUP_MS => Finding::look(
+            "backup",
+            format!("the last backup is from {}", last.at.rfc3339()),
+            remedy,
+        ),
+        Some(last) => Finding::fine(
+            "backup",
+            format!("{} to {}", last.at.rfc3339(), last.file.display()),
+        ),
+    })
+}
+
+/// Checks that the gateway is started again after a logout or reboot.
+pub fn service(is_service: bool) -> Finding {
+    let is_container = ["/.dockerenv", "/run/.containerenv"]
+        .iter()
+        .any(|file| Path::new(file).exists());
+    match (is_service, is_container) {
+        (true, _) => Finding::fine("service", "the gateway is a service"),
+        (false, true) => Finding::fine(
+            "service",
+            "in a container, whose runtime has to restart the gateway",
+        ),
+        (false, false) => Finding::look(
+            "service",
+            "the gateway is not a service: nothing starts it after a logout or reboot",
+            "manyhands install",
+        ),
+    }
+}
+
+/// Checks the address in the settings of a gateway that does not run.
+pub fn listen(settings: &Settings) -> Finding {
+    let listen = &settings.listen;
+    let host = listen
+        .rsplit_once(':')
+        .map_or(listen.as_str(), |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_local = match host.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => host == "localhost",
+    };
+    if is_local || settings.tls.is_some() {
+        return Finding::fine("listening", format!("on {listen}, when it runs"));
+    }
+    let remedy = "set tls.cert and tls.key, or listen on 127.0.0.1 behind a TLS reverse proxy";
+    match settings.insecure_remote {
+        true => Finding::look(
+            "listening",
+            format!("on {listen}, when it runs: connections are unencrypted, tokens included"),
+            remedy,
+        ),
+        false => Finding::wrong(
+            "listening",
+            format!(
+                "{listen} can be reached from other machines without TLS, so the gateway refuses to start"
+            ),
+            remedy,
+        ),
+    }
+}
+
 /// Checks free disk space; below `least` bytes only the owner may write.
 pub fn space(home: &Path, least: u64) -> Finding {
     // Before the first start the home does not exist, but its disk does.
@@ -99,6 +202,13 @@ pub fn space(home: &Path, least: u64) -> Finding {
 
 /// Checks that the settings lead to a usable model.
 pub fn models(models: &ModelSettings) -> Finding {
+    if models.providers.is_empty() && models.default.is_none() {
+        return Finding::look(
+            "models",
+            "none configured, so agents cannot reply",
+            "manyhands models add anthropic (or openai, google, ollama, …)",
+        );
+    }
     match think(models) {
         Ok(about) => Finding::fine("models", about),
         Err((why, remedy)) => Finding::wrong("models", why, remedy),
@@ -107,11 +217,6 @@ pub fn models(models: &ModelSettings) -> Finding {
 
 fn think(models: &ModelSettings) -> Result<String, (String, String)> {
     let wrong = |why: String, remedy: &str| Err((why, remedy.to_owned()));
-    if models.providers.is_empty() && models.default.is_none() {
-        // Not a problem: tools work without any model.
-        let about = "none configured, so agents cannot reply; see `manyhands models`";
-        return Ok(about.to_owned());
-    }
     let Some(default) = &models.default else {
         let remedy =
             "set models.default in config.toml, as provider/model; `manyhands models` lists them";
@@ -189,6 +294,7 @@ pub async fn sandbox() -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use manyhands_gateway::State;
     use serde_json::{Value, json};
 
     #[test]
@@ -202,7 +308,8 @@ mod tests {
             }
         };
         let keyed = json!({ "kind": "anthropic", "api_key": "vault:a" });
-        check(json!({}), Ok("none configured"));
+        let none = models(&ModelSettings::default());
+        assert_eq!(none.state, State::Look, "{none:?}");
         check(
             json!({ "providers": { "a": keyed } }),
             Err("no default model"),
@@ -229,5 +336,41 @@ mod tests {
             json!({ "default": "scripted/m", "providers": { "scripted": script } }),
             Err("scripted replays"),
         );
+    }
+
+    #[test]
+    fn a_backup_is_missed_once_there_is_something_to_lose() {
+        let home = tempfile::tempdir().unwrap();
+        let now = Timestamp(OLD_BACKUP_MS * 3);
+        assert_eq!(backups(home.path(), now), None);
+        std::fs::write(home.path().join(OWNER_TOKEN_FILE), "x").unwrap();
+        let state = || backups(home.path(), now).map(|found| found.state);
+        assert_eq!(state(), Some(State::Look));
+        for (at, expect) in [
+            (now.0 - 5, State::Ok),
+            (now.0 - OLD_BACKUP_MS - 1, State::Look),
+        ] {
+            let record = json!({ "at": at, "file": "/b" }).to_string();
+            std::fs::write(home.path().join("last-backup.json"), record).unwrap();
+            assert_eq!(state(), Some(expect));
+        }
+    }
+
+    #[test]
+    fn an_open_address_is_found_before_the_gateway_runs() {
+        for (listen, insecure, state) in [
+            ("127.0.0.1:7717", false, State::Ok),
+            ("[::1]:7717", false, State::Ok),
+            ("localhost:7717", false, State::Ok),
+            ("0.0.0.0:7717", true, State::Look),
+            ("0.0.0.0:7717", false, State::Wrong),
+        ] {
+            let settings = Settings {
+                listen: listen.to_owned(),
+                insecure_remote: insecure,
+                ..Settings::default()
+            };
+            assert_eq!(super::listen(&settings).state, state, "{listen}");
+        }
     }
 }

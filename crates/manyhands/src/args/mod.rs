@@ -5,6 +5,7 @@ mod channels;
 mod connect;
 mod cron;
 mod nodes;
+mod operations;
 mod people;
 mod resources;
 mod servers;
@@ -25,6 +26,9 @@ pub use channels::{Channel, Inbox, InboxCommand, Mode, Outbox, OutboxCommand, Pa
 pub use connect::Connect;
 pub use cron::{AddJob, Cron, EditJob, Heartbeat, JobArgs, WhenArgs};
 pub use nodes::{Cp, Node, Nodes, NodesCommand, SandboxOption, Service, ShareOptions};
+pub use operations::{
+    Doctor, Install, ManagerOption, Migrate, ServiceLogs, ServiceSelector, StartService, Upgrade,
+};
 pub use people::{Contacts, ContactsCommand, Todo, TodoCommand};
 pub use resources::{Artifact, ArtifactCommand, GetArtifact, Resource, VaultSecret};
 pub use servers::{
@@ -89,6 +93,22 @@ impl Args {
 pub enum Command {
     /// Start the gateway.
     Up(Up),
+    /// Run the gateway as a service that survives restarts, and open the page.
+    Install(Install),
+    /// Stop and remove the gateway's service; the data stays.
+    Uninstall(ServiceSelector),
+    /// Start the gateway's service.
+    Start(StartService),
+    /// Stop the gateway's service until it is started again, or until the next login or boot.
+    Stop(ServiceSelector),
+    /// Restart the gateway's service.
+    Restart(StartService),
+    /// Show whether the gateway is running, as a service or not.
+    Status(ServiceSelector),
+    /// Show the log of the gateway's service.
+    Logs(ServiceLogs),
+    /// Replace this program by another release: verify, back up, swap, restart; undo if it does not start.
+    Upgrade(Upgrade),
     /// Share this machine with a gateway, until stopped by a signal.
     Node(Node),
     /// List nodes; enrol, rename, revoke and forget them.
@@ -174,8 +194,11 @@ pub enum Command {
     Backup(Backup),
     /// Restore a backup.
     Restore(Restore),
-    /// Check the installation and suggest fixes.
-    Doctor,
+    /// Check the installation and suggest fixes; repair it, or write a report.
+    Doctor(Doctor),
+    /// Check that this version can use a home (started by `upgrade`).
+    #[command(hide = true, subcommand)]
+    Migrate(Migrate),
     /// Kill the gateway's child processes if it dies unexpectedly (started by the gateway).
     #[command(hide = true)]
     Keeper,

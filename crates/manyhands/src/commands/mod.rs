@@ -20,6 +20,7 @@ mod import;
 mod link;
 mod login;
 mod mcp;
+mod migrate;
 mod models;
 mod node;
 mod nodes;
@@ -28,12 +29,14 @@ mod policy;
 mod resource;
 pub mod script_worker;
 mod secret;
+mod service;
 mod sessions;
 mod skills;
 mod token;
 mod tools;
 mod trust;
 mod up;
+mod upgrade;
 mod usage;
 
 use std::process::ExitCode;
@@ -48,6 +51,14 @@ use crate::output::{Done, Failure};
 pub async fn run(command: Command, ctx: &CliContext) -> Done {
     match command {
         Command::Up(up) => up::run(up, ctx).await,
+        Command::Install(install) => service::install(install, ctx).await,
+        Command::Uninstall(which) => service::uninstall(which, ctx).await,
+        Command::Start(start) => service::start(start, ctx).await,
+        Command::Stop(which) => service::stop(which, ctx).await,
+        Command::Restart(start) => service::restart(start, ctx).await,
+        Command::Status(which) => service::status(which, ctx).await,
+        Command::Logs(logs) => service::logs(logs, ctx).await,
+        Command::Upgrade(upgrade) => upgrade::run(upgrade, ctx).await,
         Command::Node(node) => node::run(node, ctx).await,
         Command::Nodes(nodes) => nodes::run(nodes, ctx).await,
         Command::Cp(cp) => cp::run(cp, ctx).await,
@@ -84,7 +95,8 @@ pub async fn run(command: Command, ctx: &CliContext) -> Done {
         Command::Contacts(contacts) => people::contacts(contacts, ctx).await,
         Command::Backup(backup) => backup::backup(backup, ctx).await,
         Command::Restore(restore) => backup::restore(restore, ctx).await,
-        Command::Doctor => doctor::run(ctx).await,
+        Command::Doctor(doctor) => doctor::run(doctor, ctx).await,
+        Command::Migrate(migrate) => migrate::run(migrate, ctx).await,
         Command::Keeper | Command::ScriptWorker => Ok(ExitCode::SUCCESS), // handled in `main`, before a context exists
         Command::Completions { shell } => {
             // Generated into memory: clap would panic if the pipe is closed.

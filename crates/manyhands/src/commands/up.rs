@@ -12,6 +12,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::Up;
+use crate::commands::upgrade;
 use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::own_node::{OwnNode, RunningNode};
@@ -19,6 +20,8 @@ use crate::telemetry;
 
 /// Starts the gateway and serves until stopped by a signal.
 pub async fn run(up: Up, ctx: &CliContext) -> Done {
+    // Before anything of the home is read: it may have to be restored first.
+    let completes_upgrade = upgrade::before_up(ctx).await?;
     let (settings, _) = ctx.config().load()?;
     let filter = ctx
         .log_filter()
@@ -68,8 +71,12 @@ pub async fn run(up: Up, ctx: &CliContext) -> Done {
         let started = own
             .as_ref()
             .map(|own| own.start(ready, settings.tls.as_ref(), ctx));
-        greet(ready, &node_line(own.as_ref(), started.as_ref()));
+        let node = node_line(own.as_ref(), started.as_ref());
+        greet(ready, &node, ctx.is_service());
         running_node = started.and_then(Result::ok);
+        if completes_upgrade {
+            upgrade::complete(&ctx.home);
+        }
     };
     let served = daemon::run(options, up.listen, Box::new(ready)).await;
     // The node goes last: calls that are finishing may still use it.
@@ -93,17 +100,22 @@ fn node_line(own: Option<&OwnNode>, started: Option<&Result<RunningNode, Failure
     }
 }
 
-fn greet(ready: &Ready, node: &str) {
+fn greet(ready: &Ready, node: &str, is_service: bool) {
     let home = ready.gateway.home();
     let url = &ready.url;
     output::print_line(format!(
         "manyhands {} is up at {url}",
         env!("CARGO_PKG_VERSION")
     ));
-    output::print_line(format!(
-        "  page      {url}{} (one-time link; `manyhands link` prints another)",
-        ready.gateway.login_link()
-    ));
+    // A service's output is stored in a log, where a link would be a credential that others may read.
+    let page = match is_service {
+        true => format!("{url} (`manyhands link` prints a one-time link)"),
+        false => format!(
+            "{url}{} (one-time link; `manyhands link` prints another)",
+            ready.gateway.login_link()
+        ),
+    };
+    output::print_line(format!("  page      {page}"));
     output::print_line(format!("  guide     {url}/docs/"));
     output::print_line(format!("  home      {}", home.display()));
     output::print_line(format!("  settings  {}", home.join(CONFIG_FILE).display()));

@@ -22,19 +22,21 @@ use manyhands_core::Timestamp;
 use manyhands_guard::{EntryKind, Jail, JailError, RelPath};
 use tar::{Builder, EntryType, Header};
 
+pub(crate) use restore::unpack_checked;
 pub use restore::{Restore, RestoreSummary, Staged, restore, stage};
 
 use crate::error::StoreError;
 use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, VAULT_KEY};
 use crate::sql::snapshot_into;
+use crate::upgrade::record_backup;
 use manifest::{Hashing, MANIFEST, Manifest, Member};
 
 /// Files of a home that are copied as they are, if they exist. The audit's head is not among them: it is read before the
 /// database is copied, so as not to be ahead of it.
 const PLAIN: [&str; 3] = [CONFIG, VAULT_KEY, OWNER_TOKEN];
 
-const CONFIG: &str = "config.toml";
-const OWNER_TOKEN: &str = "owner.token";
+pub(crate) const CONFIG: &str = "config.toml";
+pub(crate) const OWNER_TOKEN: &str = "owner.token";
 
 /// Folders of a home that are copied completely. `host/cache` and `host/scratch` hold nothing worth keeping.
 pub(super) const TREES: [&str; 3] = [BLOBS, "host/workspace", "host/state"];
@@ -97,6 +99,12 @@ pub async fn backup(what: Backup) -> Result<BackupSummary, StoreError> {
         let done = pack(&what, head.as_deref(), &snapshot);
         // Not before: the snapshot that is being packed is in this folder.
         drop(scratch);
+        // Only for reports: the backup is complete without the record.
+        if done.is_ok()
+            && let Err(error) = record_backup(&what.home, &what.file, what.now)
+        {
+            tracing::warn!(event = "backup_record_failed", %error, "failed to record when the last backup was made");
+        }
         done
     };
     let packed = tokio::task::spawn_blocking(packing).await;

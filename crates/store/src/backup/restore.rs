@@ -72,6 +72,16 @@ pub async fn restore(what: Restore) -> Result<RestoreSummary, StoreError> {
     stage(what).await?.commit().await
 }
 
+/// Unpacks a backup into an empty folder and checks it.
+pub(crate) async fn unpack_checked(file: &Path, folder: &Path) -> Result<(), StoreError> {
+    let opened = File::open(file)
+        .map_err(|error| StoreError::io(format!("reading {}", file.display()), &error))?;
+    let target = folder.to_owned();
+    let unpacked = tokio::task::spawn_blocking(move || unpack(opened, &target)).await;
+    unpacked.map_err(|_| StoreError::Closed)??;
+    check_foreign(&folder.join(DATABASE)).await
+}
+
 fn begin(what: Restore) -> Result<Staged, StoreError> {
     if let Some(holder) = HomeLock::holder(&what.home) {
         return Err(StoreError::Locked {

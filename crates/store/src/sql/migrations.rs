@@ -146,12 +146,15 @@ pub(super) fn explain(error: MigrateError) -> StoreError {
             return refusal(error);
         }
         MigrateError::VersionMissing(version) => format!(
-            "the database was made by a newer version (schema {version}, this one knows {newest}): \
-             use that version, or restore a backup made by this one"
+            "this home was used by a newer version of manyhands: its schema is {version}, and this version, {}, \
+             knows schemas up to {newest}\n\
+             hint: run the newer version, or restore a backup made before the upgrade: manyhands restore FILE --force",
+            env!("CARGO_PKG_VERSION")
         ),
         MigrateError::VersionMismatch(version) => format!(
-            "schema step {version} in the database is not the one this version has: \
-             use the version that made the database, or restore a backup"
+            "schema step {version} of this home is not the one that this version, {}, has: another build changed it\n\
+             hint: run the version that made the home, or restore a backup: manyhands restore FILE --force",
+            env!("CARGO_PKG_VERSION")
         ),
         other => format!("the schema could not be brought up to date: {other}"),
     };
@@ -263,7 +266,7 @@ mod tests {
         )
         .await;
         let error = Sql::open(&file).await.unwrap_err();
-        says(error, "schema step 1");
+        says(error, "schema step 1 of this home");
         assert_eq!(steps(&file).await, KNOWN, "nothing was applied");
     }
 
@@ -279,7 +282,10 @@ mod tests {
         let error = Sql::open(&file).await.unwrap_err();
         says(
             error,
-            &format!("newer version (schema 99, this one knows {KNOWN})"),
+            &format!(
+                "its schema is 99, and this version, {}, knows schemas up to {KNOWN}\nhint: ",
+                env!("CARGO_PKG_VERSION")
+            ),
         );
         assert_eq!(
             steps(&file).await,

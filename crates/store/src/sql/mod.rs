@@ -17,7 +17,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 pub(crate) use foreign::check_foreign;
 pub use sqlite::Inspection;
-pub(crate) use sqlite::{inspect, snapshot_into};
+pub(crate) use sqlite::{inspect, schema_version, snapshot_into};
 pub(crate) use statement::{Param, Statement, in_groups};
 pub(crate) use tx::Tx;
 

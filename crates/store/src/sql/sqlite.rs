@@ -84,6 +84,27 @@ pub(crate) async fn snapshot_into(file: &Path, copy: &Path) -> Result<(), StoreE
     done.map(drop)
 }
 
+/// The newest step of the schema that was applied; 0 for an empty database.
+pub(crate) async fn schema_version(file: &Path) -> Result<i64, StoreError> {
+    let options = options(file).pragma("query_only", "ON");
+    let mut connection = options.connect().await.map_err(refusal)?;
+    let found = sqlx::query_scalar(
+        "SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'",
+    );
+    let known: Result<i64, _> = found.fetch_one(&mut connection).await;
+    let version = match known {
+        Ok(0) => Ok(0),
+        Ok(_) => {
+            sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations")
+                .fetch_one(&mut connection)
+                .await
+        }
+        Err(error) => Err(error),
+    };
+    let _ = connection.close().await;
+    version.map_err(refusal)
+}
+
 /// Result of checking every page of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inspection {

@@ -2,10 +2,7 @@
 
 mod announce;
 mod identity;
-mod launchd;
 mod service;
-mod session;
-mod systemd;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use manyhands_guard::{Exit, Finished, Program, Supervisor};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::CliContext;
-use crate::output::Failure;
+use crate::output::{self, Failure};
 
-/// Timeout of the service manager.
-const MANAGER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Timeout of the service manager, which waits for a stopping service to finish its calls.
+const MANAGER_TIMEOUT: Duration = Duration::from_secs(180);
 /// Timeout of the login shell that reports `PATH`.
 const SHELL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Default `PATH`.
@@ -41,13 +42,13 @@ impl Session {
             .find(name)
             .ok_or_else(|| Failure(format!("`{name}` is not installed")))?;
         let done = self.program(&path, args, MANAGER_TIMEOUT).await?;
-        if done.exit == Exit::Code(0) {
-            return Ok(done.stdout.text());
-        }
-        let [out, err] = [done.stdout.text(), done.stderr.text()];
-        let words = [err.trim(), out.trim()].into_iter().find(|w| !w.is_empty());
-        let words = words.map_or_else(|| format!("{:?}", done.exit), str::to_owned);
-        Err(Failure(format!("`{name} {}`: {words}", args.join(" "))))
+        printed(name, args, &done)
+    }
+
+    /// Runs the program in a file and returns its output, or an error with what it printed.
+    pub async fn run_file(&self, file: &Path, args: &[&str]) -> Result<String, Failure> {
+        let done = self.program(file, args, MANAGER_TIMEOUT).await?;
+        printed(&file.display().to_string(), args, &done)
     }
 
     async fn program(
@@ -64,7 +65,44 @@ impl Session {
         Ok(run.await?)
     }
 
-    fn find(&self, name: &str) -> Option<PathBuf> {
+    /// Runs a program and passes its output on as it comes, until it ends or Ctrl-C is pressed.
+    pub async fn follow(&self, name: &str, args: &[&str]) -> Result<(), Failure> {
+        let path = self
+            .find(name)
+            .ok_or_else(|| Failure(format!("`{name}` is not installed")))?;
+        let mut program = Program::new(path).args(args);
+        for (name, value) in &self.environment {
+            program = program.env(name, value);
+        }
+        let mut running = self.supervisor.start(program, &CancellationToken::new())?;
+        let (out, err) = (running.stdout.take(), running.stderr.take());
+        let copied = async { tokio::join!(pass_on(out), pass_on(err)) };
+        tokio::select! {
+            _ = copied => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        Ok(())
+    }
+
+    /// Opens a URL in the user's browser; `false` if there is no display or no way to start one.
+    pub async fn browse(&self, url: &str) -> bool {
+        if cfg!(target_os = "macos") {
+            return self.run("open", &[url]).await.is_ok();
+        }
+        let set = |name: &str| self.environment.get(name).is_some_and(|v| !v.is_empty());
+        let Some(opener) = self.find("xdg-open") else {
+            return false;
+        };
+        if !set("DISPLAY") && !set("WAYLAND_DISPLAY") {
+            return false;
+        }
+        // The browser must outlive this command, whose programs are killed with their process group.
+        let opener = opener.display().to_string();
+        self.run("setsid", &["--fork", &opener, url]).await.is_ok()
+    }
+
+    /// Finds a program in `PATH`.
+    pub fn find(&self, name: &str) -> Option<PathBuf> {
         let path = self
             .environment
             .get("PATH")
@@ -94,5 +132,26 @@ impl Session {
         let said = (said.exit == Exit::Code(0)).then(|| said.stdout.text())?;
         let path = said.rsplit('\n').next()?;
         (path.starts_with('/') && !path.contains(char::is_control)).then(|| path.to_owned())
+    }
+}
+
+fn printed(name: &str, args: &[&str], done: &Finished) -> Result<String, Failure> {
+    if done.exit == Exit::Code(0) {
+        return Ok(done.stdout.text());
+    }
+    let [out, err] = [done.stdout.text(), done.stderr.text()];
+    let words = [err.trim(), out.trim()].into_iter().find(|w| !w.is_empty());
+    let words = words.map_or_else(|| format!("{:?}", done.exit), str::to_owned);
+    Err(Failure(format!("`{name} {}`: {words}", args.join(" "))))
+}
+
+/// Copies a program's output to standard output.
+async fn pass_on(pipe: Option<impl AsyncRead + Unpin>) {
+    let Some(mut pipe) = pipe else {
+        return;
+    };
+    let mut chunk = [0; 8 * 1024];
+    while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
+        output::print_chunk(&String::from_utf8_lossy(&chunk[..read]));
     }
 }

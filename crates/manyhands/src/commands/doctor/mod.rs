@@ -1,4 +1,7 @@
-//! `doctor`: checks the installation and suggests fixes.
+//! `doctor`: checks the installation, repairs what is safe to repair, and writes a report.
+
+mod bundle;
+mod fix;
 
 use std::process::ExitCode;
 
@@ -6,12 +9,56 @@ use manyhands_api::doctor::{Finding, State, chats, machine};
 use manyhands_gateway::OWNER_TOKEN_FILE;
 use manyhands_store::{HomeLock, StoreError};
 
+use crate::args::{Doctor, ServiceSelector};
+use crate::commands::service::Installed;
+use crate::commands::upgrade;
 use crate::context::CliContext;
 use crate::output::{self, Done, Failure};
 use crate::own_node::OwnNode;
+use crate::service::Session;
 
 /// Runs all checks; exits with 1 if there is an error.
-pub async fn run(ctx: &CliContext) -> Done {
+pub async fn run(asked: Doctor, ctx: &CliContext) -> Done {
+    if asked.fix {
+        for done in fix::repair(ctx).await? {
+            output::print_line(format!("fixed  {done}"));
+        }
+    }
+    let findings = findings(ctx).await;
+    for line in lines(&findings) {
+        output::print_line(line);
+    }
+    if let Some(file) = &asked.bundle {
+        let file = ctx.file(file)?;
+        bundle::write(&file, &findings, ctx).await?;
+        output::print_line(format!("the report is in {}", file.display()));
+    }
+    let is_broken = findings.iter().any(|found| found.state == State::Wrong);
+    Ok(match is_broken {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// The findings as they are printed.
+fn lines(findings: &[Finding]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for finding in findings {
+        let word = match finding.state {
+            State::Ok => "ok",
+            State::Look => "WARN",
+            State::Wrong => "ERROR",
+        };
+        lines.push(format!("{word:<6} {:<10} {}", finding.what, finding.about));
+        if let Some(remedy) = &finding.remedy {
+            lines.push(format!("       {:<10} fix: {remedy}", ""));
+        }
+    }
+    lines
+}
+
+/// Checks the gateway, or its home if it does not run or respond.
+async fn findings(ctx: &CliContext) -> Vec<Finding> {
     let mut findings = match HomeLock::holder(&ctx.home) {
         Some(holder) => match gateway_findings(ctx).await {
             Ok(found) => {
@@ -40,25 +87,24 @@ pub async fn run(ctx: &CliContext) -> Done {
         }
     };
     findings.extend(own_node(ctx));
-    let mut wrong = 0;
-    for finding in &findings {
-        let what = &finding.what;
-        let word = match finding.state {
-            State::Ok => "ok",
-            State::Look => "WARN",
-            State::Wrong => "ERROR",
-        };
-        wrong += usize::from(finding.state == State::Wrong);
-        output::print_line(format!("{word:<6} {what:<10} {}", finding.about));
-        if let Some(remedy) = &finding.remedy {
-            output::print_line(format!("       {:<10} fix: {remedy}", ""));
-        }
+    findings.extend(unfinished_upgrade(ctx).await);
+    findings
+}
+
+async fn unfinished_upgrade(ctx: &CliContext) -> Option<Finding> {
+    match upgrade::unfinished(&ctx.home).await {
+        Ok(None) => None,
+        Ok(Some(about)) => Some(Finding::look(
+            "upgrade",
+            about,
+            "wait until it has ended, or run `manyhands upgrade` to finish or undo it",
+        )),
+        Err(failure) => Some(Finding::wrong(
+            "upgrade",
+            failure.0,
+            "follow the message, then run `manyhands upgrade`",
+        )),
     }
-    Ok(if wrong == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
 }
 
 /// Asks the running gateway for its findings.
@@ -79,11 +125,26 @@ fn home_findings(ctx: &CliContext) -> Vec<Finding> {
         machine::owner_token(home),
         machine::space(home, limits.unwrap_or_default().min_free_bytes),
     ];
+    findings.extend(machine::secret_files(home));
+    findings.extend(machine::backups(home, ctx.clock.now()));
     // Invalid settings are reported by `machine::settings` above.
     if let Ok(settings) = settings {
         findings.push(machine::models(&settings.models));
+        findings.push(machine::listen(&settings));
     }
+    findings.push(machine::service(is_service(ctx)));
     findings
+}
+
+/// Whether a service runs the gateway of this home.
+fn is_service(ctx: &CliContext) -> bool {
+    let session = Session::new(ctx);
+    let which = ServiceSelector {
+        system: false,
+        manager: None,
+    };
+    let service = Installed::find(&which, &session, ctx);
+    service.is_ok_and(|service| service.ctx.home == ctx.home)
 }
 
 /// Opens the store and checks it, while no gateway is running.
