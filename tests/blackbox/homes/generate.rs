@@ -79,7 +79,7 @@ fn sources() -> (Home, Home) {
     std::fs::write(home.outside("turns.yaml"), SCRIPT).expect("the script");
     let script = home.outside("turns.yaml");
     let models = format!(
-        "[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n"
+        "[models]\ndefault = \"scripted/demo\"\n[models.providers.scripted]\nkind = \"scripted\"\nscript = {script:?}\n[[policy.rules]]\ndecision = \"ask\"\ntools = [\"gsv__DeleteFile\"]\n"
     );
     let gateway = Gateway::on(home.with_config(&models));
     furnish(&gateway);
@@ -147,18 +147,9 @@ fn furnish(gateway: &Gateway) {
     gateway
         .cli(&["nodes", "code", "tablet", "--expires", "1d"])
         .ok();
-    gateway.cli(&[
-        "config",
-        "set",
-        "policy.rules",
-        r#"[{"decision":"ask","tools":["gsv__WriteFile"],"roles":["client"]}]"#,
-    ]);
     let client = gateway.client("asker");
-    gateway.call_as(
-        &client,
-        "gsv__WriteFile",
-        json!({ "path": "b.md", "content": "b" }),
-    );
+    let asked = gateway.call_as(&client, "gsv__DeleteFile", json!({ "path": "memory/a.md" }));
+    assert_eq!(asked.status, 428, "it needs an approval: {}", asked.text());
     let id = |kind: &str, name: &str| {
         let made = gateway.cli(&["resource", "create", kind, name]).ok().json();
         made["collectionId"].as_str().expect("an id").to_owned()
