@@ -55,7 +55,9 @@ def build(options: argparse.Namespace) -> None:
     save(folder, page_archive(release))
     if release.is_linux:
         save(folder, deb.build(release, written, third_party))
-        save(folder, oci.build(release, third_party, options.cache))
+        # The image has no libraries but those that a portable program needs.
+        if not options.unportable:
+            save(folder, oci.build(release, third_party, options.cache))
     download = (folder / f"{release.stem}.tar.gz").stat().st_size
     if not options.unportable and (size > PROGRAM_LIMIT or download > DOWNLOAD_LIMIT):
         raise Problem(f"too large: the program has {size} of {PROGRAM_LIMIT} bytes, its archive {download} of {DOWNLOAD_LIMIT}")

@@ -70,6 +70,9 @@ def unpacked(deb: bytes) -> dict[str, tarfile.TarInfo | bytes]:
 
 def base(release: Release, cache: Path) -> list[Entry]:
     """The C library, certificates, a user: what the program needs and nothing that could be run instead of it."""
+    missing = set(elf.needs(release.program).libraries) - {*LIBRARIES, Path(elf.needs(release.program).interpreter).name}
+    if missing:
+        raise Problem(f"the image lacks {', '.join(sorted(missing))}, which the program needs; compile it with packaging/portable")
     with open(PACKAGING / "oci/packages.toml", "rb") as file:
         listed = tomllib.load(file)
     entries = []

@@ -17,7 +17,7 @@ class Container:
     def __init__(self, network: Network, scratch: Path) -> None:
         self.network, self.scratch = network, scratch
         store = ["--root", str(scratch / "images"), "--runroot", str(scratch / "run"), "--tmpdir", str(scratch / "tmp")]
-        self.podman = ["podman", *store, "--cgroup-manager=cgroupfs", "--events-backend=file", "--storage-driver=vfs"]
+        self.podman = ["podman", *store, "--cgroup-manager=cgroupfs", "--runtime=runc", "--events-backend=file", "--storage-driver=vfs"]
         self.home = scratch / "unused"
 
     def run(self, *command: str, input: str | None = None) -> str:
@@ -31,7 +31,7 @@ class Container:
 
     def write_settings(self, text: str) -> None:
         """Into a new volume, which starts with what the image has in that place."""
-        hardened = ["--read-only", "--cap-drop=all", "--security-opt=no-new-privileges", "--cgroups=disabled"]
+        hardened = ["--read-only", "--cap-drop=all", "--security-opt=no-new-privileges", "--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096"]
         volume = ["--volume", f"{NAME}:/var/lib/manyhands"]
         self.arguments = ["--name", NAME, f"--network=ns:{self.network.path}", *hardened, *volume]
         self.run("create", *self.arguments, "localhost/manyhands:latest")
