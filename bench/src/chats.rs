@@ -238,7 +238,7 @@ fn drained(runtime: &Runtime, binary: &Path) -> Result<(), Box<dyn Error>> {
             to: to.clone(),
             reply_to: None,
             ticket: None,
-            say: OutgoingContent::Text {
+            content: OutgoingContent::Text {
                 text: format!("Message {number} of many."),
                 buttons: Vec::new(),
                 edits: None,

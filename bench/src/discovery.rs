@@ -284,9 +284,9 @@ fn speed(tools: &[IndexEntry], asked: &[&Question], vectors: &Path) -> Result<()
         &format!("{:.1} MB", memory()? - before),
         "",
     );
-    index.rest();
+    index.unload_vectors();
     line(
-        &format!("{size} tools: memory, vectors at rest"),
+        &format!("{size} tools: memory, vectors unloaded"),
         &format!("{:.1} MB", memory()? - before),
         "",
     );

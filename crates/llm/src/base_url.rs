@@ -18,6 +18,11 @@ impl BaseUrl {
         }
     }
 
+    /// The address of the API, as in the settings.
+    pub(crate) fn address(&self) -> &Url {
+        &self.url
+    }
+
     pub(crate) fn url(&self) -> &Url {
         &self.url
     }

@@ -312,7 +312,7 @@ impl<'a> FailoverRun<'a> {
         };
         let mut draft = ReplyDraft::new(model.clone());
         let endpoint = match &provider.backend {
-            Backend::Http(endpoint) => Some(&endpoint.base),
+            Backend::Http(endpoint) => Some(endpoint.base.address()),
             Backend::Script(_) | Backend::Broken(_) => None,
         };
         let whom = (model, provider.kind);

@@ -3,13 +3,13 @@
 use manyhands_telemetry::{Span, SpanKind, Value, span};
 use url::Url;
 
-use crate::budget::Spent;
 use crate::draft::Finished;
 use crate::error::{ErrorKind, Fault};
 use crate::model::ModelId;
 use crate::reply::StopReason;
 use crate::request::ModelRequest;
 use crate::settings::ProviderKind;
+use crate::usage::Spent;
 
 /// Starts the span of a request in the current trace. `endpoint` is where an HTTP API is.
 pub(crate) fn begin(

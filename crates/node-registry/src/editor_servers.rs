@@ -50,7 +50,7 @@ impl Nodes {
     /// in another session, a number is appended.
     pub fn connect_editor_server(
         &self,
-        editor_server: EditorServer,
+        editor_servers: EditorServer,
         outbox: NodeOutbox,
     ) -> Result<Arc<ConnectedNode>, ToolError> {
         let EditorServer {

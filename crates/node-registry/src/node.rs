@@ -237,7 +237,7 @@ impl ConnectedNode {
                 span.fail(answer.code.as_deref().unwrap_or("failed"));
             }
             Ok(_) => {}
-            Err(error) => span.fail(error.code.word()),
+            Err(error) => span.fail(error.code.as_str()),
         }
         answer
     }

@@ -24,6 +24,6 @@ pub(crate) fn describe(span: &mut Span, call: &Call, result: &CallResult) {
         }
     });
     if let Err(error) = result {
-        span.fail(error.code.word());
+        span.fail(error.code.as_str());
     }
 }

@@ -75,7 +75,7 @@ pub async fn try_migrations(folder: &Path) -> Result<SchemaChange, StoreError> {
             "the migrated copy of the database is damaged: {}",
             what.join("; ")
         ))),
-        Inspection::Whole { .. } | Inspection::Unfinished { .. } => Ok(SchemaChange {
+        Inspection::Intact { .. } | Inspection::Incomplete { .. } => Ok(SchemaChange {
             from,
             to: crate::sql::schema_version(&database).await?,
         }),

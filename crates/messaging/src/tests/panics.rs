@@ -92,7 +92,7 @@ impl Channel for Shaky {
         message: &OutgoingMessage,
         _: Option<Bytes>,
     ) -> Result<SendReceipt, SendError> {
-        let text = serde_json::to_string(&message.say).unwrap();
+        let text = serde_json::to_string(&message.content).unwrap();
         if text.contains(self.word) {
             panics_quietly();
         }
