@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::federation::known;
 use crate::harness::{Gateway, Home, eventually, up};
 use crate::http::Request;
-use crate::nodes::stage::Plan;
+use crate::nodes::fixture::Plan;
 use collector::{Collector, NotesServer, Span};
 
 /// The trace that the clients of these tests are in.
@@ -113,7 +113,7 @@ manyhands internal execute_tool code-execution_execute
 
 /// What each client does, in the order of `GOLDEN`.
 #[track_caller]
-fn act(gateway: &Gateway, laptop: &crate::nodes::stage::Machine) {
+fn act(gateway: &Gateway, laptop: &crate::nodes::fixture::Machine) {
     let said = call_in_trace(
         gateway,
         "notes__note",

@@ -37,7 +37,10 @@ impl ConnectionLimiter {
         Self(gateway.clone())
     }
 
-    fn limit(&self, stream: TcpStream) -> io::Result<(LimitedStream<TcpStream>, Arc<PendingConnection>)> {
+    fn limit(
+        &self,
+        stream: TcpStream,
+    ) -> io::Result<(LimitedStream<TcpStream>, Arc<PendingConnection>)> {
         // Small frames such as chat deltas must not wait for Nagle's algorithm.
         stream.set_nodelay(true)?;
         let address = stream.peer_addr()?.ip();

@@ -9,7 +9,7 @@ use manyhands_wire::ExecEvent;
 pub fn announcement(news: &ProcessNotice) -> Option<(SessionKey, String, Input, Origin)> {
     let started = news.origin.as_ref()?;
     let key: SessionKey = started.session.as_ref()?.parse().ok()?;
-    let notice = &news.told;
+    let notice = &news.params;
     let how = match notice.event {
         ExecEvent::Started => return None,
         ExecEvent::Finished => "has finished".to_owned(),

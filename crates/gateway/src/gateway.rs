@@ -180,7 +180,7 @@ impl Gateway {
         node: &NodeId,
         event: NodeExecEventParams,
     ) -> Result<bool, ToolError> {
-        let stored = self.nodes.tell(node, event).await;
+        let stored = self.nodes.record_notice(node, event).await;
         let (new, news) = stored?;
         if let Some(announcement) = announcement(&news) {
             let (key, run, input, origin) = announcement;

@@ -205,7 +205,7 @@ impl<H: Hands> ServerHandler for McpFace<H> {
         }
         trace::name_tool(&mut span, &name);
         if let Some(code) = envelope.code {
-            span.fail(code.word());
+            span.fail(code.as_str());
         }
         Ok(CallToolResponse::from(outcome(envelope)))
     }

@@ -50,7 +50,7 @@ impl Nodes {
     /// in another session, a number is appended.
     pub fn connect_editor_server(
         &self,
-        editor_servers: EditorServer,
+        editor_server: EditorServer,
         outbox: NodeOutbox,
     ) -> Result<Arc<ConnectedNode>, ToolError> {
         let EditorServer {

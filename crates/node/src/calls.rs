@@ -114,8 +114,10 @@ async fn traced(
     outgoing: Outgoing,
     cancel: CancellationToken,
 ) {
-    let caller =
-        TraceContext::of_fields(request.traceparent.as_deref(), request.tracestate.as_deref());
+    let caller = TraceContext::of_fields(
+        request.traceparent.as_deref(),
+        request.tracestate.as_deref(),
+    );
     // Not named after the tool yet: the gateway may ask for one that this node does not have.
     let mut span = Span::below(caller, SpanKind::Server, || "execute_tool".to_owned());
     span.describe(|span| {

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use manyhands_channels::FileKind;
-use manyhands_core::{CallContext, ChatRef, ChatScope, Effects, ErrorCode, Group, ToolError, ToolSpec};
+use manyhands_core::{
+    CallContext, ChatRef, ChatScope, Effects, ErrorCode, Group, ToolError, ToolSpec,
+};
 use manyhands_host::artifacts::mime_by_name;
 use manyhands_host::machine::{Host, blocking, jail_failure};
 use manyhands_messaging::{Address, Chats, DeliveryReport, NewFile, WAIT};

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha384};
 
 use super::{Migration, columns, homes, migrations, tables};
 use crate::harness::{Gateway, Home, eventually};
-use crate::nodes::stage::Machine;
+use crate::nodes::fixture::Machine;
 use crate::sql::Sql;
 
 /// The schema that brought checkpoints of a pruned audit. Only its home has one: the latest 1,000 entries are never

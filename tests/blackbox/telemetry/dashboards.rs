@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::collector::{NotesServer, deploy};
 use crate::harness::eventually;
-use crate::nodes::stage::Machine;
+use crate::nodes::fixture::Machine;
 
 /// The metrics in what Prometheus reads.
 pub fn names(exposition: &str) -> BTreeSet<String> {

@@ -326,7 +326,11 @@ async fn jobs(gateway: &Gateway) -> Vec<Finding> {
 
 /// The service's definition sets this variable; nothing else does.
 fn service(gateway: &Gateway) -> Finding {
-    let is_service = gateway.builtin.host.variable("MANYHANDS_SERVICE").is_some();
+    let is_service = gateway
+        .tool_deps
+        .host
+        .variable("MANYHANDS_SERVICE")
+        .is_some();
     machine::service(is_service)
 }
 

@@ -105,8 +105,8 @@ pub fn backups(home: &Path, now: Timestamp) -> Option<Finding> {
     }
     let remedy = "manyhands backup FILE, with FILE on another disk; for example once a week";
     Some(match last_backup(home) {
-        None => Finding::look("backup", "no backup was ever made", remedy),
-        Some(last) if now.0 - last.at.0 > OLD_BACKUP_MS => Finding::look(
+        None => Finding::warning("backup", "no backup was ever made", remedy),
+        Some(last) if now.0 - last.at.0 > OLD_BACKUP_MS => Finding::warning(
             "backup",
             format!("the last backup is from {}", last.at.rfc3339()),
             remedy,
@@ -129,7 +129,7 @@ pub fn service(is_service: bool) -> Finding {
             "service",
             "in a container, whose runtime has to restart the gateway",
         ),
-        (false, false) => Finding::look(
+        (false, false) => Finding::warning(
             "service",
             "the gateway is not a service: nothing starts it after a logout or reboot",
             "manyhands install",
@@ -153,7 +153,7 @@ pub fn listen(settings: &Settings) -> Finding {
     }
     let remedy = "set tls.cert and tls.key, or listen on 127.0.0.1 behind a TLS reverse proxy";
     match settings.insecure_remote {
-        true => Finding::look(
+        true => Finding::warning(
             "listening",
             format!("on {listen}, when it runs: connections are unencrypted, tokens included"),
             remedy,
@@ -203,7 +203,7 @@ pub fn space(home: &Path, least: u64) -> Finding {
 /// Checks that the settings lead to a usable model.
 pub fn models(models: &ModelSettings) -> Finding {
     if models.providers.is_empty() && models.default.is_none() {
-        return Finding::look(
+        return Finding::warning(
             "models",
             "none configured, so agents cannot reply",
             "manyhands models add anthropic (or openai, google, ollama, …)",

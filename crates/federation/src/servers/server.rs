@@ -309,7 +309,7 @@ impl Server {
             (true, _) if answers.retries_with_input() => {
                 hooks.capabilities = Some(asker.capabilities())
             }
-            (true, _) => hooks.ask = Some(asker),
+            (true, _) => hooks.handler = Some(asker),
             // In the older era a server's own requests carry no reference to a call. On a private
             // session they can only belong to this conversation.
             (false, Some(line)) => {

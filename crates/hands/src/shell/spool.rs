@@ -229,8 +229,8 @@ mod tests {
     fn progress_never_splits_a_character() {
         let reporter = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
         let taken = reporter.clone();
-        let progress =
-            Progress::default().with_output(move |text| taken.lock().unwrap().push(text.to_owned()));
+        let progress = Progress::default()
+            .with_output(move |text| taken.lock().unwrap().push(text.to_owned()));
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(4, 100, folder.path()).reporting(&progress);
         for chunk in "a€b\u{1b}".as_bytes().chunks(2) {

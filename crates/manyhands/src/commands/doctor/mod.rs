@@ -94,7 +94,7 @@ async fn findings(ctx: &CliContext) -> Vec<Finding> {
 async fn unfinished_upgrade(ctx: &CliContext) -> Option<Finding> {
     match upgrade::unfinished(&ctx.home).await {
         Ok(None) => None,
-        Ok(Some(about)) => Some(Finding::look(
+        Ok(Some(about)) => Some(Finding::warning(
             "upgrade",
             about,
             "wait until it has ended, or run `manyhands upgrade` to finish or undo it",
@@ -166,7 +166,10 @@ async fn diagnose(ctx: &CliContext) -> Result<Vec<Finding>, StoreError> {
     let (_lock, store) = ctx.store().await?;
     let nodes = store.nodes().list().await;
     // Collected before closing, reported after: an error must not leave the store open.
-    let (inbox, outbox) = (store.chats().backlog().await, store.chats().undelivered().await);
+    let (inbox, outbox) = (
+        store.chats().backlog().await,
+        store.chats().undelivered().await,
+    );
     store.close().await?;
     let mut findings = vec![
         Finding::fine("gateway", "not running; its store opens"),

@@ -17,7 +17,7 @@ use url::{Host, Url};
 use super::{answered, choose};
 use crate::commands::call::encode;
 use crate::commands::config::reload;
-use crate::commands::connection::asked;
+use crate::commands::connection::prompt_for;
 use crate::context::CliContext;
 use crate::editor::is_interactive;
 use crate::output::{self, Done, Failure};
@@ -244,7 +244,7 @@ fn is_local(url: &str) -> bool {
 }
 
 fn prompted(name: &str) -> Result<Option<Secret>, Failure> {
-    let key = asked(&format!("API key of {name} (hidden; empty for none)"))?;
+    let key = prompt_for(&format!("API key of {name} (hidden; empty for none)"))?;
     let key = key.trim();
     Ok((!key.is_empty()).then(|| Secret::new(key)))
 }

@@ -7,7 +7,7 @@ use manyhands_core::Secret;
 use manyhands_federation::directory::Input;
 
 use crate::args::{AddServer, SecretSource};
-use crate::commands::connection::asked;
+use crate::commands::connection::prompt_for;
 use crate::context::CliContext;
 use crate::editor::{Question, is_interactive};
 use crate::output::{self, Failure};
@@ -107,7 +107,7 @@ impl<'a> Inputs<'a> {
                     "{name} is a secret, and options are visible in the shell history\nhint: use --secret {name}=@FILE, or --secret {name}=VARIABLE with the name of an environment variable"
                 )));
             }
-            None if self.interactive => asked(&match (kept, input.optional) {
+            None if self.interactive => prompt_for(&match (kept, input.optional) {
                 (true, _) => format!(
                     "{name}, {} (hidden; empty keeps the stored one)",
                     input.description
