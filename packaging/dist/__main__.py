@@ -12,7 +12,7 @@ from . import crates, deb, documents, elf, licences, npm, oci, sbom, tarball, te
 from .archive import Entry, tar_gz
 from .release import ROOT, Problem, Release, about, git, workspace_version
 
-# What the issue of size allows: the program itself, and its compressed download.
+# How large the program itself and its smallest download may be.
 PROGRAM_LIMIT = 60_000_000
 DOWNLOAD_LIMIT = 22_000_000
 SUMS = "SHA256SUMS"
@@ -58,7 +58,7 @@ def build(options: argparse.Namespace) -> None:
         # The image has no libraries but those that a portable program needs.
         if not options.unportable:
             save(folder, oci.build(release, third_party, options.cache))
-    download = (folder / f"{release.stem}.tar.gz").stat().st_size
+    download = (folder / f"{release.stem}.tar.xz").stat().st_size
     if not options.unportable and (size > PROGRAM_LIMIT or download > DOWNLOAD_LIMIT):
         raise Problem(f"too large: the program has {size} of {PROGRAM_LIMIT} bytes, its archive {download} of {DOWNLOAD_LIMIT}")
 

@@ -1,6 +1,8 @@
-"""The portable tarball, which install.sh, Homebrew, Nix and `manyhands upgrade` unpack."""
+"""The portable tarball: compressed with gzip for install.sh, Homebrew, Nix and `manyhands upgrade`, and smaller with xz."""
 
-from .archive import Entry, tar_gz
+import lzma
+
+from .archive import Entry, gzipped, tar
 from .release import PACKAGING, ROOT, Release
 
 
@@ -16,4 +18,5 @@ def build(release: Release, documents: list[Entry], third_party: bytes) -> dict[
         unit = (PACKAGING / "systemd/manyhands.service").read_bytes()
         entries.append(Entry("lib/systemd/system/manyhands.service", unit))
     below = [Entry(f"{release.stem}/{entry.name}", entry.data, entry.mode) for entry in entries]
-    return {f"{release.stem}.tar.gz": tar_gz(below, release.time)}
+    whole = tar(below, release.time)
+    return {f"{release.stem}.tar.gz": gzipped(whole), f"{release.stem}.tar.xz": lzma.compress(whole, preset=6)}

@@ -2,6 +2,7 @@
 
 import base64
 import configparser
+import gzip
 import hashlib
 import io
 import json
@@ -61,8 +62,10 @@ class Packages(unittest.TestCase):
 
     def test_the_tarball_has_one_folder_with_program_documents_and_unit(self):
         release = fake.release()
-        [(name, data)] = self.tarball().items()
-        self.assertEqual(name, f"{release.stem}.tar.gz")
+        packed = self.tarball()
+        self.assertEqual(list(packed), [f"{release.stem}.tar.gz", f"{release.stem}.tar.xz"])
+        data, smaller = packed.values()
+        self.assertEqual(gzip.decompress(data), lzma.decompress(smaller))
         found = opened(data)
         self.assertEqual({path.split("/")[0] for path in found}, {release.stem})
         self.assertEqual(found[f"{release.stem}/bin/manyhands"].mode, 0o755)
