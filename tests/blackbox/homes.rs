@@ -91,8 +91,11 @@ fn unpacked(version: i64) -> Home {
     home
 }
 
-/// Every row of every table, as text.
-fn rows(home: &Path) -> Vec<(String, Vec<String>, Vec<Vec<Option<String>>>)> {
+/// A table: its name, its columns, its rows as text.
+type Table = (String, Vec<String>, Vec<Vec<Option<String>>>);
+
+/// Every row of every table.
+fn rows(home: &Path) -> Vec<Table> {
     let mut sql = Sql::open(home);
     let mut found = Vec::new();
     for table in tables(&mut sql, "main") {
@@ -114,11 +117,7 @@ fn select(columns: &[String]) -> String {
 
 /// That the database has each of these rows, in the columns that they had.
 #[track_caller]
-fn assert_kept(
-    before: Vec<(String, Vec<String>, Vec<Vec<Option<String>>>)>,
-    home: &Path,
-    version: i64,
-) {
+fn assert_kept(before: Vec<Table>, home: &Path, version: i64) {
     let mut sql = Sql::open(home);
     for (table, columns, rows) in before {
         let is_filled = !rows.is_empty() || (table == "audit_checkpoint" && version != 16);

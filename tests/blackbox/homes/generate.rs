@@ -271,10 +271,8 @@ fn make(steps: &[Migration], source: &Home, file: &Path) {
         sql.run(&format!(
             "INSERT INTO main.{table} ({list}) SELECT {list} FROM source.{table}"
         ));
-        assert!(
-            sql.numbers(&format!("SELECT COUNT(*) FROM main.{table}"))[0] > 0,
-            "{table} is empty"
-        );
+        let count = sql.numbers(&format!("SELECT COUNT(*) FROM main.{table}"))[0];
+        assert!(count > 0 || table == "audit_checkpoint", "{table} is empty");
     }
     if !sql
         .numbers("SELECT 1 FROM sqlite_schema WHERE name = 'memory_words'")

@@ -49,7 +49,7 @@ enum Place {
     /// In a folder of this machine.
     Folder(PathBuf),
     /// At this URL, which ends with a slash.
-    Web(Url, Egress),
+    Web(Url, Box<Egress>),
 }
 
 impl Release {
@@ -150,7 +150,7 @@ fn locate(source: &str, ctx: &CliContext) -> Result<(Place, Option<String>), Fai
         ..EgressPolicy::default()
     };
     let egress = Egress::new(policy, Arc::new(SystemLookup));
-    Ok((Place::Web(url, egress), name))
+    Ok((Place::Web(url, Box::new(egress)), name))
 }
 
 impl Place {
