@@ -96,7 +96,7 @@ pub struct Nodes {
 struct State {
     online: HashMap<NodeId, Arc<ConnectedNode>>,
     /// Editor servers, with the session that may use them.
-    editor_server: HashMap<NodeId, Arc<str>>,
+    editor_servers: HashMap<NodeId, Arc<str>>,
     known: BTreeMap<NodeId, NodeRecord>,
     /// Changed in memory and not on disk yet.
     unsaved: BTreeSet<NodeId>,

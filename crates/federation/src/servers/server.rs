@@ -307,7 +307,7 @@ impl Server {
         let modern = upstream.live().await.map_err(failed)?.peer().era == Era::Modern;
         match (modern, answers.line()) {
             (true, _) if answers.calls_again() => hooks.capabilities = Some(asker.capabilities()),
-            (true, _) => hooks.ask = Some(asker),
+            (true, _) => hooks.handler = Some(asker),
             // In the older era a server's own requests carry no reference to a call. On a private
             // session they can only belong to this conversation.
             (false, Some(line)) => {

@@ -266,7 +266,7 @@ async fn a_gateway_without_additions_is_served_without_acknowledgements() {
 }
 
 #[tokio::test]
-async fn a_read_only_node_receives_nothing() {
+async fn nothing_is_received_outside_the_jail() {
     let gateway = Gateway::open().await;
     let machine = jailed();
     let mut peer = machine.at_work(&gateway, ADDITIONS).await;

@@ -420,7 +420,7 @@ impl AcpTask<'_> {
             return Ok(said.map(|text| (summary(&text), Value::String(text))));
         };
         let first = session
-            .ask(&format!("{task}\n\n{}", schema.asked()))
+            .prompt(&format!("{task}\n\n{}", schema.asked()))
             .await?;
         let mut fits = schema.fit_said(said(first)).await;
         if let Ok(Err(why)) = &fits {
