@@ -71,7 +71,7 @@ export class Visitor {
   /** Waits until a page that was just opened has what it asked for. */
   async settled(page: Page): Promise<void> {
     await page.getByRole('heading', { level: 1, includeHidden: true }).first().waitFor({ state: 'attached' });
-    const looking = page.getByText('Looking…', { exact: true });
+    const looking = page.getByText(/^(Looking|Loading)…$/);
     let quiet = 0;
     await expect.poll(async () => (quiet = this.#waiting.size || (await looking.count()) ? 0 : quiet + 1)).toBeGreaterThan(3);
   }
