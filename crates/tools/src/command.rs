@@ -76,8 +76,8 @@ pub struct CommandLine<'a> {
     pub typed: &'a str,
     /// What it must not mention, and the settings key of that list.
     pub denied: (&'a [String], &'static str),
-    /// Full path of the shell.
-    pub shell: PathBuf,
+    /// Full path of the shell, or why there is none.
+    pub shell: Result<PathBuf, ToolError>,
     /// Its arguments, the command last.
     pub args: Vec<OsString>,
     /// Working directory.
@@ -114,12 +114,15 @@ pub async fn run(
     // Workspace, cache and state are the only writable folders.
     let folders = [host.workspace(), host.cache(), host.state()];
     let shown = usize::try_from(line.max_output).unwrap_or(usize::MAX);
+    let cwd = host.directory(line.cwd)?;
+    // Last, so that a wrong argument is named wherever the shell is missing, too.
+    let program = line.shell?;
     let ran = host
         .run(
             ShellCommand {
-                program: line.shell,
+                program,
                 args: line.args,
-                cwd: host.directory(line.cwd)?,
+                cwd,
                 env: environment(host, line.injected),
                 writable: folders.iter().map(|root| root.jail().clone()).collect(),
                 timeout,

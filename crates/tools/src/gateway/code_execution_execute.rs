@@ -129,7 +129,9 @@ struct Execute {
 impl Execute {
     fn new(scripts: &Scripts) -> Self {
         // A script by itself only computes; its calls take the path like any other.
-        let spec = super::spec(TOOL.name).effects(Effects::READS).waits_for_turns();
+        let spec = super::spec(TOOL.name)
+            .effects(Effects::READS)
+            .waits_for_turns();
         let mut spec = with_params::<Params>(spec);
         spec.output_schema = Some(output_schema::<Output>());
         // The deadline exceeds the script's own limit, so that the script's error with its log

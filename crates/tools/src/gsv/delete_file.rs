@@ -40,7 +40,9 @@ impl TypedTool for DeleteFile {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec(TOOL.name).effects(Effects::WRITES).frees_storage()
+        super::spec(TOOL.name)
+            .effects(Effects::WRITES)
+            .frees_storage()
     }
 
     fn canonical(&self, arguments: Value) -> Value {

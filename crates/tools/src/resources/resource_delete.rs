@@ -43,7 +43,9 @@ impl TypedTool for ResourceDelete {
     type Output = Output;
 
     fn spec(&self) -> ToolSpec {
-        super::spec(TOOL.name).effects(Effects::WRITES).frees_storage()
+        super::spec(TOOL.name)
+            .effects(Effects::WRITES)
+            .frees_storage()
     }
 
     async fn run(&self, params: Params, context: &CallContext) -> Result<Outcome, ToolError> {

@@ -77,7 +77,7 @@ impl TypedTool for Bash {
             command = format!("{} {command}", settings.rewrite.binary);
         }
         let shell = find_program("bash", SEARCH_PATH)
-            .map_err(|e| ToolError::new(ErrorCode::Unavailable, format!("bash {e}")))?;
+            .map_err(|e| ToolError::new(ErrorCode::Unavailable, format!("bash {e}")));
         let line = CommandLine {
             typed: &params.cmd,
             denied: (&settings.deny_paths, "tools.bash.deny_paths"),

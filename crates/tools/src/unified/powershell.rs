@@ -53,7 +53,7 @@ impl TypedTool for PowerShell {
         let shell = find_program("pwsh", SEARCH_PATH).map_err(|e| {
             ToolError::new(ErrorCode::Unavailable, format!("PowerShell (pwsh) {e}"))
                 .hint("install PowerShell, or set tools.powershell.enabled = false")
-        })?;
+        });
         let line = CommandLine {
             typed: &params.cmd,
             denied: (&settings.deny_paths, "tools.powershell.deny_paths"),
