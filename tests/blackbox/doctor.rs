@@ -158,7 +158,7 @@ const PLANTED: [&str; 6] = [
 fn a_report_contains_no_planted_secret() {
     let [vault, key, userinfo, service, message, shell] = PLANTED;
     let stage = Stage::with_config(&format!(
-        "[models.providers.work]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n[mcpServers.x]\ncommand = \"/nowhere/at-all\"\nargs = [\"--api-key\", \"{key}\"]\n"
+        "[models]\ndefault = \"work/small\"\n[models.providers.work]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n[mcpServers.x]\ncommand = \"/nowhere/at-all\"\nargs = [\"--api-key\", \"{key}\"]\n"
     ));
     std::fs::write(
         stage.home.path().join("service.env"),

@@ -17,7 +17,7 @@ use crate::harness::{Daemon, Gateway, Home, Ran, free_address, run};
 use crate::http::PATIENCE;
 
 /// Commands that talk to no gateway, or only to the one of the home.
-const LOCAL: [&str; 27] = [
+const LOCAL: [&str; 28] = [
     "backup",
     "completions",
     "config check",
@@ -26,6 +26,7 @@ const LOCAL: [&str; 27] = [
     "config set",
     "config unset",
     "keeper",
+    "man",
     "mcp search",
     "node install",
     "node logs",
