@@ -48,7 +48,7 @@ pub struct Listing {
     pub url: Option<String>,
     /// Its transport, if it is not `http`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transport: Option<Transport>,
+    pub transport: Option<RemoteTransport>,
     /// HTTP headers; `${NAME}` is an input.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -67,7 +67,7 @@ pub struct Listing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "ListingTransport")]
-pub enum Transport {
+pub enum RemoteTransport {
     /// Streamable HTTP.
     Http,
     /// The older HTTP with server-sent events.
@@ -246,8 +246,8 @@ impl Listing {
             .map(|(name, value)| (name.clone(), filled(value)));
         McpServer {
             kind: self.transport.map(|transport| match transport {
-                Transport::Http => ServerKind::Http,
-                Transport::Sse => ServerKind::Sse,
+                RemoteTransport::Http => ServerKind::Http,
+                RemoteTransport::Sse => ServerKind::Sse,
             }),
             url: self.url.as_ref().map(filled),
             // A header whose input was left out would be sent with the text of the reference.
