@@ -12,9 +12,9 @@ use manyhands_guard::read_private;
 use manyhands_store::{Holder, HomeLock, Store, StoreError};
 
 use crate::args::Args;
-use crate::output::Failure;
 use crate::own_gateway;
 use crate::remote::{Remote, absent};
+use manyhands_terminal::output::Failure;
 
 /// The context every command runs in.
 #[derive(Clone)]

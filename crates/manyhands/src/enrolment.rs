@@ -9,7 +9,7 @@ use manyhands_guard::{PrivateFileError, create_private, read_private};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 /// Directory inside the home.
 const FOLDER: &str = "nodes";

@@ -1,17 +1,12 @@
 //! The command line: a thin client of the gateway.
 
 mod args;
-mod clients;
 mod commands;
 mod context;
-mod editor;
 mod enrolment;
-mod output;
 mod own_gateway;
 mod own_node;
-mod progress;
 mod remote;
-mod service;
 mod sharing;
 mod socket;
 mod telemetry;
@@ -21,6 +16,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use args::{Args, Command};
+use manyhands_terminal::output;
 
 fn main() -> ExitCode {
     let args = Args::read();

@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::CliContext;
 use crate::enrolment::Enrolments;
-use crate::output::Failure;
 use crate::sharing::{self, OptionNames, Sharing, SharingRequest, holds};
+use manyhands_terminal::output::Failure;
 
 /// Names of the settings.
 const OPTIONS: OptionNames = OptionNames {

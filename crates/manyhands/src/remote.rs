@@ -8,7 +8,7 @@ use manyhands_core::{Envelope, ErrorCode, Secret, ToolError};
 use manyhands_guard::{Body, Egress, FetchLimits, GatewayClient, HeaderMap, HeaderValue, Method};
 use serde_json::Value;
 
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 /// Attempts of a throttled request.
 const TRIES: u32 = 3;

@@ -9,7 +9,7 @@ use manyhands_guard::Supervisor;
 use manyhands_node::{Confinement, SandboxMode, ToolSettings, Toolbox};
 
 use crate::context::CliContext;
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 /// Maximum number of concurrent child processes of a node.
 const MAX_PROGRAMS: usize = 128;

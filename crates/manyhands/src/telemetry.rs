@@ -15,7 +15,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use uuid::Uuid;
 
 use crate::context::CliContext;
-use crate::output;
+use manyhands_terminal::output;
 
 /// The most bytes read of a collector's response.
 const MAX_RESPONSE: u64 = 64 * 1024;

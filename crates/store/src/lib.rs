@@ -36,6 +36,7 @@ mod cron;
 mod error;
 mod hex;
 mod home;
+mod last_backup;
 mod lock;
 mod memory;
 mod nodes;
@@ -83,6 +84,7 @@ pub use cron::{
     RunEnd, RunRecord, RunState,
 };
 pub use error::StoreError;
+pub use last_backup::{LastBackup, last_backup};
 pub use lock::{Holder, HomeLock};
 pub use memory::{
     IndexMark, Memory, MemoryHit, MemoryScope, PendingIndex, Piece, PieceSource, UnindexedSession,
@@ -101,8 +103,7 @@ pub use store::Store;
 pub use token_text::{MintedToken, TokenHash, mint_token, parse_token};
 pub use tokens::{TokenRecord, Tokens};
 pub use upgrade::{
-    LastBackup, SchemaChange, copy_database, last_backup, put_back, schema_version, try_migrations,
-    unpack_backup,
+    SchemaChange, copy_database, put_back, schema_version, try_migrations, unpack_backup,
 };
 pub use vault::Vault;
 

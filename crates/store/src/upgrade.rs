@@ -3,12 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use manyhands_core::Timestamp;
-use serde::{Deserialize, Serialize};
-
 use crate::backup::{CONFIG, OWNER_TOKEN, unpack_checked};
 use crate::error::StoreError;
-use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, LAST_BACKUP, VAULT_KEY};
+use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, VAULT_KEY};
 use crate::sql::{Inspection, Sql, Statement, inspect, snapshot_into};
 
 /// Time limit for looking at the pages of a migrated copy.
@@ -36,15 +33,6 @@ pub struct SchemaChange {
     pub from: i64,
     /// After.
     pub to: i64,
-}
-
-/// When the last backup of a home was made, and where.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastBackup {
-    /// When.
-    pub at: Timestamp,
-    /// The file, which may have been moved since.
-    pub file: PathBuf,
 }
 
 /// Copies the database of a home, which may be in use, into `folder`; `false` if it has none.
@@ -129,22 +117,6 @@ fn free_name(folder: &Path, path: &Path) -> PathBuf {
     names
         .find(|path| path.symlink_metadata().is_err())
         .unwrap_or_else(|| folder.join(&*name))
-}
-
-/// Records that a backup was made.
-pub(crate) fn record_backup(home: &Path, file: &Path, now: Timestamp) -> io::Result<()> {
-    let record = LastBackup {
-        at: now,
-        file: file.to_owned(),
-    };
-    let text = serde_json::to_vec(&record)?;
-    home::replace_file(&home.join(LAST_BACKUP), &text)
-}
-
-/// The last backup that was made of a home, if any.
-pub fn last_backup(home: &Path) -> Option<LastBackup> {
-    let text = std::fs::read(home.join(LAST_BACKUP)).ok()?;
-    serde_json::from_slice(&text).ok()
 }
 
 #[cfg(test)]

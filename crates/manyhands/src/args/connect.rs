@@ -1,6 +1,7 @@
 //! Arguments of `connect`.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use manyhands_ai_clients::Client;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -37,19 +38,5 @@ pub struct Connect {
 
 /// Parses the name of a client.
 fn clients() -> impl TypedValueParser<Value = String> {
-    // Listed by hand: clap shows them in the help and in completions.
-    PossibleValuesParser::new([
-        "claude-desktop",
-        "claude-code",
-        "cursor",
-        "vscode",
-        "windsurf",
-        "zed",
-        "codex",
-        "opencode",
-        "gemini",
-        "goose",
-        "cline",
-        "continue",
-    ])
+    PossibleValuesParser::new(Client::ALL.map(Client::word))
 }

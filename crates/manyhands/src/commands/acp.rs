@@ -30,10 +30,10 @@ use tokio::time::{Instant, sleep};
 use super::call::segment;
 use crate::args::Acp;
 use crate::context::CliContext;
-use crate::output::{Done, Failure};
 use crate::remote::text;
 use crate::sharing;
 use crate::socket::{Incoming, Socket};
+use manyhands_terminal::output::{Done, Failure};
 use servers::SessionServer;
 
 /// How long to wait for a gateway that went away.

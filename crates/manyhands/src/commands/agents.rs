@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::call::segment;
 use crate::args::{Agents, AgentsCommand};
 use crate::context::CliContext;
-use crate::output::{self, Done};
 use crate::remote::text;
 use crate::socket::Socket;
+use manyhands_terminal::output::{self, Done};
 
 /// Lists agents, or shows one.
 pub async fn run(agents: Agents, ctx: &CliContext) -> Done {

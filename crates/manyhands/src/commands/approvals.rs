@@ -7,8 +7,8 @@ use serde_json::json;
 use super::call::segment;
 use crate::args::Approvals;
 use crate::context::CliContext;
-use crate::output::{self, Done};
 use crate::remote::text;
+use manyhands_terminal::output::{self, Done};
 
 /// Lists, approves or denies.
 pub async fn run(approvals: Approvals, ctx: &CliContext) -> Done {

@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use super::call::segment;
 use crate::args::{Artifact, ArtifactCommand, GetArtifact};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Read size of an upload.
 const PIECE: usize = 256 * 1024;

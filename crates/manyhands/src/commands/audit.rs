@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::call::encode;
 use crate::args::Audit;
 use crate::context::CliContext;
-use crate::output::{self, Done};
 use crate::remote::text;
+use manyhands_terminal::output::{self, Done};
 
 /// Lists entries, or verifies the chain.
 pub async fn run(audit: Audit, ctx: &CliContext) -> Done {

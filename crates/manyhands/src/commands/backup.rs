@@ -7,7 +7,7 @@ use manyhands_store::{Backup as BackupOf, ChainVerdict, Overwrite, Restore as Re
 
 use crate::args::{Backup, Restore};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Backs up everything to one file, while the gateway runs.
 pub async fn backup(asked: Backup, ctx: &CliContext) -> Done {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::args::{Call, Trigger};
 use crate::context::CliContext;
-use crate::output::{self, Done};
+use manyhands_terminal::output::{self, Done};
 
 /// Calls a tool and prints its envelope.
 pub async fn run(call: Call, ctx: &CliContext) -> Done {

@@ -8,8 +8,8 @@ use super::call::segment;
 use super::connection::credentials;
 use crate::args::{Channel, Inbox, InboxCommand, Mode, Outbox, OutboxCommand, Pair};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Length of a message preview.
 const PREVIEW: usize = 60;

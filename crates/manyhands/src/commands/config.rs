@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::args::Config;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::Remote;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Runs a `config` command.
 pub async fn run(config: Config, ctx: &CliContext) -> Done {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::call::segment;
 use crate::args::{AccountOptions, Connection};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Maximum size of standard input.
 const MAX_INPUT: u64 = 1024 * 1024;

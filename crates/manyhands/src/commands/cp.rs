@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::args::Cp;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
-use crate::progress::{Progress, bytes};
 use crate::remote::Remote;
 use crate::socket::Socket;
+use manyhands_terminal::output::{self, Done, Failure};
+use manyhands_terminal::progress::{Progress, bytes};
 
 /// The tool that copies.
 const TOOL: &str = "gsv__Transfer";

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::args::{AddJob, Cron, EditJob, JobArgs, WhenArgs};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 use crate::socket::Socket;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// The tool that manages jobs.
 const TOOL: &str = "/api/tools/gsv__Cron";

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 
 use crate::args::Heartbeat;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::socket::Socket;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Shows heartbeats, enables one, or runs one now.
 pub async fn run(heartbeat: Heartbeat, ctx: &CliContext) -> Done {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Prints a one-time login link.
 pub async fn run(ctx: &CliContext) -> Done {

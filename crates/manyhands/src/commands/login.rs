@@ -7,8 +7,8 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::call::segment;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Polling interval while waiting for the login.
 const LOGIN_POLL: Duration = Duration::from_millis(500);

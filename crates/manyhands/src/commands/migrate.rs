@@ -7,7 +7,7 @@ use manyhands_gateway::CONFIG_FILE;
 
 use crate::args::Migrate;
 use crate::context::CliContext;
-use crate::output::{self, Done};
+use manyhands_terminal::output::{self, Done};
 
 /// Runs the command.
 pub async fn run(asked: Migrate, ctx: &CliContext) -> Done {

@@ -16,7 +16,6 @@ mod cp;
 mod cron;
 mod doctor;
 mod heartbeat;
-mod import;
 mod link;
 mod login;
 mod mcp;
@@ -45,7 +44,7 @@ use clap::CommandFactory;
 
 use crate::args::{Args, Command};
 use crate::context::CliContext;
-use crate::output::{Done, Failure};
+use manyhands_terminal::output::{Done, Failure};
 
 /// Runs a command.
 pub async fn run(command: Command, ctx: &CliContext) -> Done {
@@ -102,7 +101,7 @@ pub async fn run(command: Command, ctx: &CliContext) -> Done {
             // Generated into memory: clap would panic if the pipe is closed.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "manyhands", &mut script);
-            crate::output::bytes(&script)?;
+            manyhands_terminal::output::bytes(&script)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Man { dir } => {

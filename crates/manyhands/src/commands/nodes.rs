@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::call::segment;
 use crate::args::{Nodes, NodesCommand};
 use crate::context::CliContext;
-use crate::output::{self, Done};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done};
 
 /// Runs a `nodes` command.
 pub async fn run(nodes: Nodes, ctx: &CliContext) -> Done {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::call::segment;
 use crate::args::{Contacts, ContactsCommand, Todo, TodoCommand};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// The tool that changes to-dos.
 const TOOL: &str = "/api/tools/todo_update";

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::args::Policy;
 use crate::context::CliContext;
-use crate::output::{self, Done};
 use crate::remote::text;
+use manyhands_terminal::output::{self, Done};
 
 /// Runs a `policy` command.
 pub async fn run(policy: Policy, ctx: &CliContext) -> Done {

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::call::segment;
 use crate::args::{Resource, VaultSecret};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::text;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Runs a `resource` command.
 pub async fn run(resource: Resource, ctx: &CliContext) -> Done {

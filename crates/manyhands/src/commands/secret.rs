@@ -8,8 +8,8 @@ use serde_json::json;
 use super::call::encode;
 use crate::args::Secret;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::text;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Runs a `secret` command.
 pub async fn run(secret: Secret, ctx: &CliContext) -> Done {

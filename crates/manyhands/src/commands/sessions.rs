@@ -9,8 +9,8 @@ use super::call::segment;
 use super::usage::{dollars, tokens};
 use crate::args::{Sessions, SessionsCommand};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Runs a `sessions` command.
 pub async fn run(sessions: Sessions, ctx: &CliContext) -> Done {

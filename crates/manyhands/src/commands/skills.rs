@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::call::segment;
 use crate::args::{Skills, SkillsCommand};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Runs a `skills` command.
 pub async fn run(skills: Skills, ctx: &CliContext) -> Done {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::args::Token;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Runs a `token` command.
 pub async fn run(token: Token, ctx: &CliContext) -> Done {

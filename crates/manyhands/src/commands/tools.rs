@@ -7,7 +7,7 @@ use manyhands_gateway::ToolListing;
 
 use crate::args::Tools;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Lists tools by group, or shows one.
 pub async fn run(tools: Tools, ctx: &CliContext) -> Done {

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::args::Trust;
 use crate::context::CliContext;
-use crate::output::{self, Done};
 use crate::remote::text;
+use manyhands_terminal::output::{self, Done};
 
 /// Runs a `trust` command.
 pub async fn run(trust: Trust, ctx: &CliContext) -> Done {

@@ -14,9 +14,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::args::Up;
 use crate::commands::upgrade;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::own_node::{OwnNode, RunningNode};
 use crate::telemetry;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Starts the gateway and serves until stopped by a signal.
 pub async fn run(up: Up, ctx: &CliContext) -> Done {

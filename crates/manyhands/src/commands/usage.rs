@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::args::Usage;
 use crate::context::CliContext;
-use crate::output::{self, Done};
 use crate::remote::text;
+use manyhands_terminal::output::{self, Done};
 
 /// Shows usage by day, agent and model.
 pub async fn run(usage: Usage, ctx: &CliContext) -> Done {

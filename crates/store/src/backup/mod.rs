@@ -27,8 +27,8 @@ pub use restore::{Restore, RestoreSummary, Staged, restore, stage};
 
 use crate::error::StoreError;
 use crate::home::{self, AUDIT_HEAD, BLOBS, DATABASE, VAULT_KEY};
+use crate::last_backup::record_backup;
 use crate::sql::snapshot_into;
-use crate::upgrade::record_backup;
 use manifest::{Hashing, MANIFEST, Manifest, Member};
 
 /// Files of a home that are copied as they are, if they exist. The audit's head is not among them: it is read before the

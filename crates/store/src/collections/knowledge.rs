@@ -153,10 +153,10 @@ impl Collections {
         let Some(words) = match_query(question) else {
             return Ok(Vec::new());
         };
+        // bm25 is smaller for better matches. As an integer, because rows are read as integers and texts; the title
+        // counts twice.
         let select = Statement::new(
             "SELECT p.document, p.title, p.place, p.body, d.source,
-                    // bm25 is smaller for better matches. As an integer, because rows are read as integers and
-                    // texts; the title counts twice.
                     CAST(ROUND(-1000 * bm25(knowledge_words, 2.0, 1.0)) AS INTEGER) AS score
              FROM knowledge_words
              JOIN knowledge_passage p ON p.number = knowledge_words.rowid

@@ -8,8 +8,8 @@ use super::screen::{Mode, Screen};
 use super::turn::{self, TurnOutcome};
 use super::{ChatSession, detached_hint};
 use crate::commands::call::segment;
-use crate::editor::{Editor, PromptInput};
-use crate::output::{self, Done};
+use manyhands_terminal::editor::{Editor, PromptInput};
+use manyhands_terminal::output::{self, Done};
 
 /// Name of the history file in the home.
 const HISTORY: &str = "chat-history";

@@ -16,7 +16,7 @@ use self::setup::Setup;
 use self::turn::{OutgoingMessage, PendingApproval, TurnOutcome};
 use crate::args::Chat;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
+use manyhands_terminal::output::{self, Done, Failure};
 
 pub use self::setup::ADVICE;
 

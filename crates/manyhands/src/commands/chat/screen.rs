@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use serde_json::Value;
 
-use crate::output;
+use manyhands_terminal::output;
 
 /// Maximum number of tool calls that `/show` can show again.
 const MAX_CALLS: usize = 500;

@@ -15,10 +15,10 @@ use tokio::time::{Instant, sleep};
 use super::screen::{Screen, ToolCall, ToolEnd};
 use crate::commands::call::segment;
 use crate::context::CliContext;
-use crate::editor::{Question, is_interactive};
-use crate::output::Failure;
 use crate::remote::text;
 use crate::socket::{Incoming, Socket};
+use manyhands_terminal::editor::{Question, is_interactive};
+use manyhands_terminal::output::Failure;
 
 /// How long to wait for a gateway that went away.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(600);

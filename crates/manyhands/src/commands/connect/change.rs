@@ -3,9 +3,9 @@
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use crate::commands::import::is_secret_value;
-use crate::editor::{Question, is_interactive};
-use crate::output;
+use manyhands_ai_clients::import::is_secret_value;
+use manyhands_terminal::editor::{Question, is_interactive};
+use manyhands_terminal::output;
 
 /// A change of a text.
 pub struct Change<'a> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 /// Larger than any settings file; Claude Code's also holds its history.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::edit::Place;
 use super::file::{self, SettingsFile};
 use super::record::Record;
-use crate::clients::{Client, UserEnv};
-use crate::output::{self, Done};
 use crate::remote::text;
+use manyhands_ai_clients::edit::Place;
+use manyhands_ai_clients::{Client, UserEnv};
+use manyhands_terminal::output::{self, Done};
 
 /// Lists these clients, or all.
 pub fn list(named: &[Client], user_env: &UserEnv, record: &Record, json: bool) -> Done {

@@ -5,7 +5,6 @@
 //! any more. A failure before the file is written revokes the new token again.
 
 mod change;
-mod edit;
 mod file;
 mod list;
 mod record;
@@ -16,13 +15,13 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::args::Connect;
-use crate::clients::{Client, ClientServer, UserEnv};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
 use change::Change;
-use edit::Place;
 use file::SettingsFile;
+use manyhands_ai_clients::edit::Place;
+use manyhands_ai_clients::{Client, ClientServer, UserEnv};
+use manyhands_terminal::output::{self, Done, Failure};
 use record::{Connected, Record};
 
 /// Shown instead of a token that does not exist yet.
@@ -138,7 +137,7 @@ struct Connecting {
 impl Connecting {
     async fn client(&mut self, client: Client) -> Result<(), Failure> {
         let path = client.settings(&self.user_env);
-        client.ready_at(&path)?;
+        client.check_new(&path).map_err(Failure)?;
         let file = SettingsFile::open(&path)?;
         let place = Place::of(client, &path);
         let edited = |token: &str| {
@@ -281,21 +280,6 @@ async fn revoke(remote: &Remote, id: &str) -> bool {
                 failure.0
             ));
             false
-        }
-    }
-}
-
-impl Client {
-    /// Refuses a file whose creation would make the program ignore its existing settings.
-    fn ready_at(self, path: &std::path::Path) -> Result<(), Failure> {
-        let older = path.with_file_name("config.json");
-        match self == Self::Continue && !path.exists() && older.exists() {
-            true => Err(Failure(format!(
-                "its settings are in {}, which it would ignore if {} existed; nothing was changed\nhint: convert them to config.yaml in Continue first",
-                older.display(),
-                path.display()
-            ))),
-            false => Ok(()),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file;
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 /// Name of the file in the home.
 const FILE: &str = "connected.json";

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use super::change::{self, Change};
-use super::edit::Place;
 use super::file::{self, SettingsFile};
 use super::record::{Connected, Record};
 use super::{Consent, revoke};
-use crate::clients::Client;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
+use manyhands_ai_clients::Client;
+use manyhands_ai_clients::edit::Place;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// How a file is restored.
 enum Restored {

@@ -20,8 +20,8 @@ use crate::args::ServiceSelector;
 use crate::commands::service::Installed;
 use crate::commands::upgrade;
 use crate::context::CliContext;
-use crate::output::Failure;
-use crate::service::Session;
+use manyhands_service_manager::Session;
+use manyhands_terminal::output::Failure;
 
 /// Log lines in the report.
 const LOG_LINES: u32 = 500;
@@ -212,7 +212,7 @@ fn settings(ctx: &CliContext) -> String {
 }
 
 fn service(ctx: &CliContext) -> String {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     match Installed::find(&selector(), &session, ctx) {
         Ok(service) => std::fs::read_to_string(&service.unit.file).unwrap_or_default(),
         Err(failure) => failure.0 + "\n",
@@ -220,7 +220,7 @@ fn service(ctx: &CliContext) -> String {
 }
 
 async fn log(ctx: &CliContext) -> String {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let service = match Installed::find(&selector(), &session, ctx) {
         Ok(service) => service,
         Err(failure) => return failure.0,

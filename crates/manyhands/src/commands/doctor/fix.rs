@@ -9,7 +9,7 @@ use manyhands_store::{Holder, HomeLock};
 
 use crate::commands::upgrade;
 use crate::context::CliContext;
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 /// Files that only their owner may read.
 const PRIVATE: [&str; 10] = [

@@ -13,9 +13,9 @@ use crate::args::{Doctor, ServiceSelector};
 use crate::commands::service::Installed;
 use crate::commands::upgrade;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::own_node::OwnNode;
-use crate::service::Session;
+use manyhands_service_manager::Session;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Runs all checks; exits with 1 if there is an error.
 pub async fn run(asked: Doctor, ctx: &CliContext) -> Done {
@@ -138,7 +138,7 @@ fn home_findings(ctx: &CliContext) -> Vec<Finding> {
 
 /// Whether a service runs the gateway of this home.
 fn is_service(ctx: &CliContext) -> bool {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let which = ServiceSelector {
         system: false,
         manager: None,

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::path;
-use crate::editor::{Question, is_interactive};
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::editor::{Question, is_interactive};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Shows the held tools and accepts them after confirmation.
 pub async fn run(remote: &Remote, name: &str, tool: Option<&str>, yes: bool) -> Done {

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::path;
 use super::server_store::{KnownServers, ServerStore};
 use crate::args::Import;
-use crate::clients::{Client, UserEnv};
 use crate::commands::call::encode;
-use crate::commands::import::{Contents, ImportedServer, VaultEntry, read};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::own_gateway;
 use crate::remote::{Remote, text};
+use manyhands_ai_clients::import::{Contents, ImportedServer, VaultEntry, read};
+use manyhands_ai_clients::{Client, UserEnv};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Maximum size of a file; some programs keep large amounts of other data in it.
 const MAX_FILE: u64 = 64 * 1024 * 1024;

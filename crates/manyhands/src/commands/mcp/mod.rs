@@ -17,8 +17,8 @@ use super::call::segment;
 use super::login;
 use crate::args::{Mcp, McpCommand};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 use server_store::ServerStore;
 
 /// Runs an `mcp` command.

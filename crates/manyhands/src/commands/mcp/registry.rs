@@ -5,14 +5,16 @@
 
 use std::time::Duration;
 
-use manyhands_federation::directory::{Input, Listing, Package, Registry as Published, Transport};
+use manyhands_federation::directory::{
+    Input, Listing, Package, Registry as Published, RemoteTransport,
+};
 use manyhands_guard::{Egress, FetchLimits, GatewayClient, HeaderMap, HeaderValue, Method};
 use serde_json::Value;
 
 use crate::args::RegistryOption;
 use crate::commands::call::segment;
-use crate::output::Failure;
 use crate::remote::text;
+use manyhands_terminal::output::Failure;
 
 /// A search must not make the user wait for long if the registry is not reachable.
 const TIMEOUT: Duration = Duration::from_secs(4);
@@ -144,7 +146,7 @@ fn listing(server: &Value) -> Result<Listing, String> {
 /// The last part of a name such as `io.github.owner/server`, as a name for the settings.
 fn legal_name(full: &str) -> String {
     let last = full.rsplit('/').next().unwrap_or(full);
-    crate::commands::import::legal_name(last).to_string()
+    manyhands_ai_clients::import::legal_name(last).to_string()
 }
 
 fn remote_of(listing: &mut Listing, remote: &Value) -> Result<(), String> {
@@ -159,7 +161,7 @@ fn remote_of(listing: &mut Listing, remote: &Value) -> Result<(), String> {
         .as_str()
         .or(remote["transport_type"].as_str())
     {
-        Some("sse") => Some(Transport::Sse),
+        Some("sse") => Some(RemoteTransport::Sse),
         _ => None,
     };
     let mut inputs = Vec::new();

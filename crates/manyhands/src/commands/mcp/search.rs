@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::registry::Registry;
 use crate::args::SearchServers;
-use crate::output::{self, Done};
+use manyhands_terminal::output::{self, Done};
 
 /// Maximum number of characters of a description in the table.
 const MAX_TEXT: usize = 80;

@@ -21,8 +21,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::commands::call::name;
 use crate::context::CliContext;
-use crate::output::{Done, Failure};
 use crate::remote::Remote;
+use manyhands_terminal::output::{Done, Failure};
 
 /// Timeout for opening the stream.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);

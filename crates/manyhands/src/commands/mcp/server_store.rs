@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::context::CliContext;
-use crate::output::Failure;
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::Failure;
 
 /// How long a running gateway may take to apply the file.
 const APPLY_TIMEOUT: Duration = Duration::from_secs(15);

@@ -10,8 +10,8 @@ use super::answered;
 use crate::commands::call::encode;
 use crate::commands::connection::prompt_for;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Longer than any API key, so that an oversized one is refused for its length.
 const MAX_INPUT: u64 = 64 * 1024;

@@ -1,7 +1,7 @@
 //! Lets the user choose one of a provider's models: by number, or by searching.
 
-use crate::editor::Question;
-use crate::output;
+use manyhands_terminal::editor::Question;
+use manyhands_terminal::output;
 
 /// How many models are shown at once.
 const SHOWN: usize = 20;

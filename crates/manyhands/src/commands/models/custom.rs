@@ -19,9 +19,9 @@ use crate::commands::call::encode;
 use crate::commands::config::reload;
 use crate::commands::connection::prompt_for;
 use crate::context::CliContext;
-use crate::editor::is_interactive;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::editor::is_interactive;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Longer than any API key.
 const MAX_INPUT: u64 = 64 * 1024;

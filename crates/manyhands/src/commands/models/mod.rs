@@ -12,8 +12,8 @@ use super::chat::ADVICE;
 use super::usage::dollars;
 use crate::args::{Models, ModelsCommand};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Maximum number of available models listed per provider.
 const MAX_LISTED: usize = 30;

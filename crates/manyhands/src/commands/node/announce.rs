@@ -14,8 +14,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::context::CliContext;
-use crate::output::{self, Failure};
 use crate::sharing::Sharing;
+use manyhands_terminal::output::{self, Failure};
 
 /// Default log filter: the node's own log is off, because it is reported in readable form here.
 const DEFAULT_FILTER: &str = "warn,manyhands_node=off";

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::context::CliContext;
 use crate::enrolment::{Enrolment, Enrolments};
-use crate::output::Failure;
 use crate::own_gateway;
 use crate::remote::{Remote, text};
+use manyhands_terminal::output::Failure;
 
 /// A node's identity.
 #[derive(Debug, PartialEq, Eq)]

@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 use crate::args::{Node, SandboxOption, ShareOptions};
 use crate::context::CliContext;
 use crate::enrolment::Enrolments;
-use crate::output::{self, Done, Failure};
 use crate::remote::Remote;
 use crate::sharing::{self, OptionNames, Sharing, SharingRequest, holds};
 use crate::telemetry;
 use identity::{Identity, TokenSource};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Names of the options.
 const OPTIONS: OptionNames = OptionNames {

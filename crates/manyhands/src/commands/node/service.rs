@@ -10,14 +10,16 @@ use super::sharing_of;
 use crate::args::{Service, ShareOptions};
 use crate::context::CliContext;
 use crate::enrolment::{Enrolment, Enrolments};
-use crate::output::{self, Done, Failure};
 use crate::remote::Remote;
-use crate::service::{Definition, Manager, Name, Scope, Session, Unit, path_text, shell_word};
 use crate::sharing::{Sharing, word};
+use manyhands_service_manager::{
+    Definition, Manager, Name, Scope, Session, Unit, path_text, shell_word,
+};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Runs a service command.
 pub async fn run(asked: Service, ctx: &CliContext) -> Done {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     match asked {
         Service::Install { share, print } => {
             let sharing = sharing_of(&share, ctx)?;

@@ -8,15 +8,17 @@ use super::{FOREGROUND, Installed, LOG_FILE, SYSTEM_HOME, manager, wait_until_re
 use crate::args::{Install, ServiceSelector};
 use crate::commands::link;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
-use crate::service::{Definition, GatewayService, Name, Scope, Session, Unit, path_text};
+use manyhands_service_manager::{
+    Definition, GatewayService, Name, Scope, Session, Unit, path_text,
+};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// `PATH` of a system service.
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Installs the gateway as a service.
 pub async fn install(asked: Install, ctx: &CliContext) -> Done {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let scope = match asked.system {
         true => Scope::System,
         false => Scope::User,

@@ -11,8 +11,8 @@ use manyhands_store::HomeLock;
 
 use crate::args::{ManagerOption, ServiceLogs, ServiceSelector, StartService};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
-use crate::service::{Manager, Name, Scope, Session, Unit};
+use manyhands_service_manager::{Manager, Name, Scope, Session, Unit};
+use manyhands_terminal::output::{self, Done, Failure};
 
 pub use install::install;
 pub use ready::{Readiness, wait_until_ready};
@@ -26,7 +26,7 @@ const SYSTEM_HOME: &str = "/var/lib/manyhands";
 
 /// Stops and removes the service.
 pub async fn uninstall(which: ServiceSelector, ctx: &CliContext) -> Done {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let service = Installed::find(&which, &session, ctx)?;
     if service.unit.is_packaged() {
         return Err(Failure(format!(
@@ -46,7 +46,7 @@ pub async fn uninstall(which: ServiceSelector, ctx: &CliContext) -> Done {
 
 /// Starts the service and waits until it is ready.
 pub async fn start(asked: StartService, ctx: &CliContext) -> Done {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let service = Installed::find(&asked.which, &session, ctx)?;
     service.check().await?;
     service.refuse_foreground().await?;
@@ -56,7 +56,7 @@ pub async fn start(asked: StartService, ctx: &CliContext) -> Done {
 
 /// Stops the service.
 pub async fn stop(which: ServiceSelector, ctx: &CliContext) -> Done {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let service = Installed::find(&which, &session, ctx)?;
     service.check().await?;
     service.unit.stop().await?;
@@ -66,7 +66,7 @@ pub async fn stop(which: ServiceSelector, ctx: &CliContext) -> Done {
 
 /// Restarts the service and waits until it is ready.
 pub async fn restart(asked: StartService, ctx: &CliContext) -> Done {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let service = Installed::find(&asked.which, &session, ctx)?;
     service.check().await?;
     service.refuse_foreground().await?;
@@ -76,7 +76,7 @@ pub async fn restart(asked: StartService, ctx: &CliContext) -> Done {
 
 /// Prints whether the gateway is running and answers.
 pub async fn status(which: ServiceSelector, ctx: &CliContext) -> Done {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let found = Installed::find(&which, &session, ctx);
     let (ctx, service) = match &found {
         Ok(service) => {
@@ -116,7 +116,7 @@ pub async fn status(which: ServiceSelector, ctx: &CliContext) -> Done {
 
 /// Prints the service's log.
 pub async fn logs(asked: ServiceLogs, ctx: &CliContext) -> Done {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let service = Installed::find(&asked.which, &session, ctx)?;
     let file = service.log_file();
     if asked.follow {

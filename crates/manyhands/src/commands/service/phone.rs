@@ -7,8 +7,8 @@ use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use url::{Host, Url};
 
-use crate::output::Failure;
 use crate::own_gateway;
+use manyhands_terminal::output::Failure;
 
 /// How a phone reaches the gateway.
 #[derive(Debug, PartialEq, Eq)]

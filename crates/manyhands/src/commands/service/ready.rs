@@ -9,9 +9,9 @@ use tokio::time::Instant;
 
 use super::{FOREGROUND, Installed};
 use crate::context::CliContext;
-use crate::output::Failure;
 use crate::own_gateway;
-use crate::service::{Activity, Unit};
+use manyhands_service_manager::{Activity, Unit};
+use manyhands_terminal::output::Failure;
 
 /// Time limit of one request.
 const PROBE: Duration = Duration::from_secs(5);

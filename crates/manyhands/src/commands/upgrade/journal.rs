@@ -13,7 +13,7 @@ use manyhands_core::Timestamp;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 /// Folder of the backups, inside the home.
 pub const BACKUPS: &str = "backups";

@@ -21,10 +21,10 @@ use semver::Version;
 use crate::args::{ServiceSelector, Upgrade};
 use crate::commands::service::{Installed, wait_until_ready};
 use crate::context::CliContext;
-use crate::editor::{Question, is_interactive};
-use crate::output::{self, Done, Failure};
-use crate::service::{Activity, Session};
 use journal::{Journal, Lock, Step};
+use manyhands_service_manager::{Activity, Session};
+use manyhands_terminal::editor::{Question, is_interactive};
+use manyhands_terminal::output::{self, Done, Failure};
 use release::Release;
 
 pub use recover::{before_up, complete, repair, unfinished};
@@ -45,7 +45,7 @@ struct Target<'a> {
 
 /// Runs the command.
 pub async fn run(asked: Upgrade, ctx: &CliContext) -> Done {
-    let session = Session::new(ctx);
+    let session = Session::new(ctx.environment());
     let target = Target::find(&asked, &session, ctx)?;
     if asked.check {
         let release = open(&asked, &target).await?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 /// A file that a package may install beside `bin`, as `share/manyhands/upgrade-command`: the command that upgrades it.
 const MARKER: &str = "share/manyhands/upgrade-command";

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::journal::{Journal, Lock, Step};
 use super::{Target, steps};
 use crate::context::CliContext;
-use crate::output::{self, Failure};
+use manyhands_terminal::output::{self, Failure};
 
 /// Seconds that the old version has at least to become ready again.
 const OLD_READY_SECONDS: u64 = 60;

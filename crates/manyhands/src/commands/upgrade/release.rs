@@ -18,7 +18,7 @@ use url::Url;
 
 use crate::args::Upgrade;
 use crate::context::CliContext;
-use crate::output::{self, Failure};
+use manyhands_terminal::output::{self, Failure};
 
 /// The key that releases are signed with. Without one in the file, `--public-key` has to name it.
 const BUILT_IN_KEY: &str = include_str!("../../../../../packaging/release.pub");

@@ -14,8 +14,8 @@ use super::Target;
 use super::journal::{BACKUPS, Journal, file_time, give_to_owner_of, sync_folder};
 use super::release::Release;
 use crate::context::CliContext;
-use crate::output::Failure;
-use crate::service::path_text;
+use manyhands_service_manager::path_text;
+use manyhands_terminal::output::Failure;
 
 /// How long a stopped gateway may take to release its home.
 const RELEASE_WITHIN: Duration = Duration::from_secs(30);

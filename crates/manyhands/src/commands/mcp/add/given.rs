@@ -8,9 +8,9 @@ use manyhands_core::ServerName;
 
 use super::super::server_store::ServerStore;
 use crate::args::AddServer;
-use crate::commands::import::is_secret_value;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
+use manyhands_ai_clients::import::is_secret_value;
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Adds a server.
 pub async fn run(name: ServerName, add: AddServer, ctx: &CliContext) -> Done {

@@ -9,8 +9,8 @@ use manyhands_federation::directory::Input;
 use crate::args::{AddServer, SecretSource};
 use crate::commands::connection::prompt_for;
 use crate::context::CliContext;
-use crate::editor::{Question, is_interactive};
-use crate::output::{self, Failure};
+use manyhands_terminal::editor::{Question, is_interactive};
+use manyhands_terminal::output::{self, Failure};
 
 /// Larger than any key.
 const MAX_SECRET: u64 = 64 * 1024;

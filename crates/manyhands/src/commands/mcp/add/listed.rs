@@ -11,7 +11,7 @@ use super::inputs::Inputs;
 use super::plan;
 use crate::args::AddServer;
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Adds a listing; `registry` is the URL of the registry it came from.
 pub async fn run(

@@ -12,7 +12,7 @@ use manyhands_federation::directory::Directory;
 use super::registry::Registry;
 use crate::args::AddServer;
 use crate::context::CliContext;
-use crate::output::{Done, Failure};
+use manyhands_terminal::output::{Done, Failure};
 
 /// Adds one or more servers.
 pub async fn run(add: AddServer, ctx: &CliContext) -> Done {

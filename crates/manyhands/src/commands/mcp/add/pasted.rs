@@ -15,10 +15,12 @@ use super::super::server_store::ServerStore;
 use super::inputs::Inputs;
 use super::plan;
 use crate::args::AddServer;
-use crate::clients::{Format, UserEnv};
-use crate::commands::import::{Contents, ImportedServer, is_placeholder, is_secret_value, read};
 use crate::context::CliContext;
-use crate::output::{self, Done, Failure};
+use manyhands_ai_clients::import::{
+    Contents, ImportedServer, is_placeholder, is_secret_value, read,
+};
+use manyhands_ai_clients::{Format, UserEnv};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Maximum size of the JSON.
 const MAX_INPUT: u64 = 1024 * 1024;

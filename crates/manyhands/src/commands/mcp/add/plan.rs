@@ -9,9 +9,9 @@ use super::super::server_store::ServerStore;
 use crate::args::AddServer;
 use crate::commands::call::encode;
 use crate::context::CliContext;
-use crate::editor::{Question, is_interactive};
-use crate::output::{self, Failure};
 use crate::remote::{Remote, text};
+use manyhands_terminal::editor::{Question, is_interactive};
+use manyhands_terminal::output::{self, Failure};
 
 /// Refuses what the store cannot accept, before anything is asked or written.
 pub async fn check(store: &ServerStore, name: &ServerName, is_remote: bool) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::clients::{ClientServer, UserEnv};
+use crate::{ClientServer, UserEnv};
 
 fn server(token: &str) -> ClientServer<'_> {
     ClientServer::Command {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::values::Values;
 use super::{ImportedServer, Section};
-use crate::clients::UserEnv;
+use crate::UserEnv;
 
 /// The program's format, where the same key means different things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Activity, Definition, Name, Scope, Session, State, plain};
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 /// Path of the plist.
 pub fn file(name: &Name, scope: Scope, user: &Path) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Activity, Definition, GatewayService, Name, Scope, Session, State, path_text, plain};
-use crate::output::{self, Failure};
+use manyhands_terminal::output::{self, Failure};
 
 /// Where the owner's units are, and where packages install theirs.
 const SYSTEM_FOLDERS: [&str; 3] = [

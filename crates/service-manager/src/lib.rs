@@ -8,7 +8,7 @@ mod systemd;
 
 use std::path::{Path, PathBuf};
 
-use crate::output::Failure;
+use manyhands_terminal::output::Failure;
 
 pub use session::Session;
 

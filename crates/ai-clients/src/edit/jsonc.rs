@@ -196,7 +196,7 @@ impl Style {
     }
 
     /// Inserts a member at the start of an object: one insertion, and no comma is added to a line of the owner's.
-    fn insert(&self, text: &str, object: &Node, key: &str, value: &Value) -> String {
+    fn insert(&self, text: &str, object: &SyntaxNode, key: &str, value: &Value) -> String {
         let open = object.span.start + 1;
         let key = Value::from(key);
         let first = object.members(&[]).ok().and_then(|members| members.first());
@@ -249,7 +249,7 @@ fn rest_is_comment(text: &str) -> Option<usize> {
 
 /// A parsed value and where it is.
 #[derive(Debug, Clone)]
-struct Node {
+struct SyntaxNode {
     span: Range<usize>,
     /// Members, if it is an object.
     object: Option<Vec<Member>>,
@@ -259,12 +259,12 @@ struct Node {
 struct Member {
     key: String,
     start: usize,
-    value: Node,
+    value: SyntaxNode,
     /// Position of the comma after it.
     comma: Option<usize>,
 }
 
-impl Node {
+impl SyntaxNode {
     fn members(&self, path: &[&str]) -> Result<&[Member], String> {
         let place = match path {
             [] => "the top level".to_owned(),
@@ -277,7 +277,7 @@ impl Node {
 }
 
 /// Parses a whole text; `None` if it has no value.
-fn document(text: &str) -> Result<Option<Node>, String> {
+fn document(text: &str) -> Result<Option<SyntaxNode>, String> {
     let mut scan = Scan { text, at: 0 };
     if text.starts_with('\u{feff}') {
         scan.at = '\u{feff}'.len_utf8();
@@ -337,7 +337,7 @@ impl Scan<'_> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Node, String> {
+    fn value(&mut self, depth: usize) -> Result<SyntaxNode, String> {
         if depth > MAX_DEPTH {
             return Err(self.wrong("nested too deeply"));
         }
@@ -357,7 +357,7 @@ impl Scan<'_> {
                 None
             }
         };
-        Ok(Node {
+        Ok(SyntaxNode {
             span: start..self.at,
             object,
         })

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::clients::{Client, ENTRY, Format, Layout};
+use crate::{Client, ENTRY, Format, Layout};
 
 /// Where the entry is in a file.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::clients::Layout;
+use crate::Layout;
 
 /// Returns `text` with the entry `name` below `key` set.
 pub fn set(

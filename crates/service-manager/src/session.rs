@@ -8,8 +8,7 @@ use manyhands_guard::{Exit, Finished, Program, Supervisor};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::CliContext;
-use crate::output::{self, Failure};
+use manyhands_terminal::output::{self, Failure};
 
 /// Timeout of the service manager, which waits for a stopping service to finish its calls.
 const MANAGER_TIMEOUT: Duration = Duration::from_secs(180);
@@ -25,9 +24,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Uses the current environment, without our own tokens.
-    pub fn new(ctx: &CliContext) -> Self {
-        let mut environment = ctx.environment();
+    /// Uses this environment, without our own tokens.
+    pub fn new(mut environment: BTreeMap<String, String>) -> Self {
         // Profile scripts and service managers have no business with our tokens.
         environment.retain(|name, _| !name.starts_with("MANYHANDS_"));
         Self {

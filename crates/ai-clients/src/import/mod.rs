@@ -15,7 +15,7 @@ use manyhands_config::McpServer;
 use manyhands_core::{Secret, ServerName};
 use serde_json::{Map, Value};
 
-use crate::clients::{Client, Format, UserEnv, project_of};
+use crate::{Client, Format, UserEnv, project_of};
 pub use entry::legal_name;
 pub use values::{is_placeholder, is_secret_value};
 

@@ -8,7 +8,7 @@ use manyhands_core::{Secret, ServerName};
 
 use super::VaultEntry;
 use super::entry::Dialect;
-use crate::clients::UserEnv;
+use crate::UserEnv;
 
 /// Minimum length of a secret in the vault: shorter ones could not be redacted reliably.
 const MIN_SECRET: usize = 8;
