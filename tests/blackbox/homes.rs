@@ -85,8 +85,12 @@ fn unpacked(version: i64) -> Home {
         std::fs::set_permissions(home.path().join(name), mode).expect("a mode");
     };
     private("", 0o700);
-    for name in ["owner.token", "vault.key", "manyhands.db", "audit.head"] {
+    for name in ["owner.token", "vault.key", "manyhands.db"] {
         private(name, 0o600);
+    }
+    // The first schema has no audit log.
+    if version > 1 {
+        private("audit.head", 0o600);
     }
     home
 }

@@ -2811,6 +2811,7 @@ export interface components {
             /** @description Where it is. */
             uri: string;
         };
+        /** @description What happens to a call. */
         Decision: "allow" | "ask" | "deny";
         /** @description Well-known MCP servers. */
         DirectoryList: {
