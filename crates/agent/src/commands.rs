@@ -58,8 +58,8 @@ pub enum ParsedMessage {
     },
     /// A message to send.
     Message {
-        /// The message with its options.
-        input: Input,
+        /// The message with its options; boxed, because it is far larger than the other variants.
+        input: Box<Input>,
         /// The options.
         directives: Directives,
     },
@@ -212,7 +212,10 @@ impl Minds {
         let mut input = Input::text(rest);
         input.model = directives.model.clone();
         input.thinking = directives.thinking;
-        Ok(ParsedMessage::Message { input, directives })
+        Ok(ParsedMessage::Message {
+            input: Box::new(input),
+            directives,
+        })
     }
 
     /// Runs a text if it is a command. Mistakes of the user are in the reply; an error means that the gateway failed.

@@ -247,7 +247,7 @@ impl Chats {
         let minds = self.minds()?;
         let heard = minds.parse_message(&key, &text, &caller).await?;
         let mut input = match heard {
-            Meant::Message { input, .. } => input,
+            Meant::Message { input, .. } => *input,
             Meant::Command(reply) => {
                 self.answer_now(row, inbound, &reply.response).await?;
                 return Ok(IntakeOutcome::Settled(InboxState::Done, None));

@@ -99,7 +99,7 @@ pub(super) async fn send(
                 directives: directives(&given),
             }));
         }
-        ParsedMessage::Message { input, directives } => (input, directives),
+        ParsedMessage::Message { input, directives } => (*input, directives),
     };
     let sent = minds.send(&key, params.run_id, input, &origin);
     let sent = sent.await.map_err(shape)?;

@@ -239,7 +239,7 @@ pub struct Question {
 
 impl Question {
     /// Starts reading an unedited line.
-    pub fn new() -> Self {
+    pub fn start() -> Self {
         let cancelled = Arc::new(AtomicBool::new(false));
         let watched = cancelled.clone();
         let answer = tokio::task::spawn_blocking(move || read_line_unless(&watched));

@@ -20,7 +20,7 @@ pub struct Progress {
 
 impl Progress {
     /// Draws on the terminal, if there is one.
-    pub fn new() -> Self {
+    pub fn on_terminal() -> Self {
         Self {
             width: output::terminal_width(),
             began: None,

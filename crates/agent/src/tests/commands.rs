@@ -55,7 +55,7 @@ impl Fixture {
     /// Sends what a text means.
     async fn send_parsed(&self, run: &str, text: &str) {
         match self.parse(text).await {
-            ParsedMessage::Message { input, .. } => drop(self.send_as(run, input, &owner()).await),
+            ParsedMessage::Message { input, .. } => drop(self.send_as(run, *input, &owner()).await),
             other => panic!("{other:?}"),
         }
     }

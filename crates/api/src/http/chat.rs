@@ -146,7 +146,7 @@ async fn start(
         .parse_message(&key, &chat.message, &admitted.caller)
         .await?;
     let input = match parsed {
-        ParsedMessage::Message { input, .. } => Input { pictures, ..input },
+        ParsedMessage::Message { input, .. } => Input { pictures, ..*input },
         ParsedMessage::Command(reply) => {
             return Ok(ChatStart::Command(ChatCommand {
                 status: DoneStatus::Done,

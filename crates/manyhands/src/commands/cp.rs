@@ -50,7 +50,7 @@ async fn copy(cp: &Cp, remote: &Remote) -> Result<Envelope, Envelope> {
     let mut progress = if cp.quiet {
         Progress::quiet()
     } else {
-        Progress::new()
+        Progress::on_terminal()
     };
     // Known before the request is sent: progress events refer to it.
     let id = socket.next_id();

@@ -399,7 +399,7 @@ impl Turn<'_> {
             "{} needs your approval. It will run with exactly this:\n{arguments}\nAllow? [y]es once, [c]onversation, [a]lways, [n]o, or a reason to deny: ",
             asked.tool
         ));
-        self.question = Some(Question::new());
+        self.question = Some(Question::start());
     }
 
     /// Removes the answered prompt and shows the next one.
@@ -430,7 +430,7 @@ impl Turn<'_> {
             Some(why) if why.contains(' ') => json!({ "decision": "deny", "message": why }),
             Some(_) => {
                 self.screen.ask("type y, c, a or n: ");
-                self.question = Some(Question::new());
+                self.question = Some(Question::start());
                 return None;
             }
         };

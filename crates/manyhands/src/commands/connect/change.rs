@@ -75,6 +75,6 @@ pub async fn confirmed() -> bool {
         return false;
     }
     output::print_prompt("Make this change? [y/N] ");
-    let answer = Question::new().answer().await.unwrap_or_default();
+    let answer = Question::start().answer().await.unwrap_or_default();
     matches!(answer.trim(), "y" | "Y" | "yes")
 }

@@ -57,6 +57,6 @@ async fn confirmed(count: usize) -> bool {
         1 => "Accept the new definition? [y/N] ",
         _ => "Accept the new definitions? [y/N] ",
     });
-    let answer = Question::new().answer().await.unwrap_or_default();
+    let answer = Question::start().answer().await.unwrap_or_default();
     matches!(answer.trim(), "y" | "Y" | "yes")
 }

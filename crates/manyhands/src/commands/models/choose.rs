@@ -29,7 +29,7 @@ pub async fn model(models: &[String]) -> Option<String> {
             output::print_note(format!("      and {} more", shown.len() - SHOWN));
         }
         output::print_prompt("Model (a number, or text to search; empty cancels): ");
-        let answer = Question::new().answer().await?;
+        let answer = Question::start().answer().await?;
         let answer = answer.trim();
         if answer.is_empty() {
             return None;

@@ -113,7 +113,7 @@ async fn confirmed(release: &Release, target: &Target<'_>, was_running: bool) ->
         target.program.display(),
         release.version
     ));
-    let answer = Question::new().answer().await.unwrap_or_default();
+    let answer = Question::start().answer().await.unwrap_or_default();
     matches!(answer.trim(), "y" | "Y" | "yes")
 }
 

@@ -63,7 +63,7 @@ impl<'a> Inputs<'a> {
                 (None, false) => String::new(),
             };
             output::print_prompt(&format!("{}, {}{shown}: ", input.name, input.description));
-            let answer = Question::new().answer().await.unwrap_or_default();
+            let answer = Question::start().answer().await.unwrap_or_default();
             let answer = answer.trim();
             if !answer.is_empty() {
                 return Ok(Some(answer.to_owned()));

@@ -96,7 +96,7 @@ pub async fn confirmed(add: &AddServer, piped: bool) -> bool {
         return false;
     }
     output::print_prompt("Add it? [y/N] ");
-    let answer = Question::new().answer().await.unwrap_or_default();
+    let answer = Question::start().answer().await.unwrap_or_default();
     let yes = matches!(answer.trim(), "y" | "Y" | "yes");
     if !yes {
         output::print_note("nothing was added");
