@@ -21,3 +21,10 @@ describe('what was just made', () => {
     expect(asked).toBe(1);
   });
 });
+
+it('names a wrong parameter as the form labels it', () => {
+  const problems = [{ parameter: 'baseUrl', message: 'must be a URL' }, { parameter: 'key', message: 'is too short' }];
+  const error = new Refused('invalid_arguments', 'baseUrl: must be a URL; key: is too short', '', problems, {}, 400);
+  expect(error.labelled({ baseUrl: 'Endpoint' })).toBe('Endpoint: must be a URL\nkey: is too short');
+  expect(refused('failed').labelled({ no: 'Number' })).toBe('no');
+});

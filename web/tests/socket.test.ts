@@ -249,9 +249,9 @@ describe('the socket', () => {
   it('asks no more than so many things at once', async () => {
     await connected();
     const calls = Array.from({ length: 300 }, () => socket.call('nodes.list', {}).catch((error: CallError) => error.message));
-    expect(await calls[299]).toBe('too many calls wait for an answer');
+    expect(await calls[299]).toBe('Too many requests are waiting for a response.');
     socket.stop();
-    expect(await calls[0]).toBe('the connection to the gateway was lost');
+    expect(await calls[0]).toBe('The connection to the gateway was lost.');
   });
 
   it('tells how far a tool is to whoever called it', async () => {

@@ -4,8 +4,9 @@ import { ago, ahead, brief, bytes, caller, money, short, took } from '../src/lib
 it('says times as people do', () => {
   const now = Date.UTC(2026, 10, 15, 12);
   expect(ago(now - 10_000, now)).toBe('just now');
-  expect(ago(now - 5 * 60_000, now)).toBe('5 min ago');
-  expect(ago(now + 3 * 3_600_000, now)).toBe('in 3 h');
+  expect(ago(now - 5 * 60_000, now)).toBe('5 minutes ago');
+  expect(ago(now + 3 * 3_600_000, now)).toBe('in 3 hours')
+  expect(ago(now - 26 * 3_600_000, now)).toBe('1 day ago');
   expect(ago('nonsense', now)).toBe('');
   expect(ago(null, now)).toBe('');
 });
@@ -23,13 +24,13 @@ it('says the year where it is not this one', () => {
 
 it('says sizes, lengths and money shortly', () => {
   expect([bytes(999), bytes(1_500), bytes(2_000_000), bytes(999_999)]).toEqual(['999 B', '1.5 kB', '2.0 MB', '1.0 MB']);
-  expect([took(0.2), took(42), took(1_500), took(61_000)]).toEqual(['< 1 ms', '42 ms', '1.5 s', '1 min 1 s']);
+  expect([took(0.2), took(42), took(1_500), took(59_970), took(61_000), took(5_400_000)]).toEqual(['< 1 ms', '42 ms', '1.5 s', '1 min 0 s', '1 min 1 s', '1.5 h']);
   expect([money(0), money(1_234), money(2_500_000)]).toEqual(['$0', '$0.0012', '$2.50']);
-  expect([short(12), short(1_234), short(45_678), short(1_200_000)]).toEqual(['12', '1.2k', '46k', '1.2M']);
+  expect([short(12), short(1_234), short(45_678), short(1_200_000)]).toEqual(['12', '1.2K', '45.7K', '1.2M']);
 });
 
 it('calls a browser a browser, and others by their names', () => {
-  expect(caller('page 2026-11-15T16:48:34.143Z')).toBe('a browser');
-  expect(caller('owner:page 2026-11-15T16:48:34.143Z:01a1')).toBe('owner:a browser:01a1');
+  expect(caller('page 2026-11-15T16:48:34.143Z')).toBe('Browser');
+  expect(caller('owner:page 2026-11-15T16:48:34.143Z:01a1')).toBe('owner:Browser:01a1');
   expect(caller('client:page turner')).toBe('client:page turner');
 });

@@ -1,6 +1,7 @@
 // Requests to the gateway. Every answer is an envelope: what came of it, or why not and what to do.
 
 import type { components, paths } from '../generated/api';
+import { t } from './i18n';
 import { token } from './session';
 
 export type Envelope = components['schemas']['Envelope'];
@@ -34,13 +35,19 @@ export class Refused extends Error {
   ) {
     super(message);
   }
+
+  /** The message, with the parameters called as the form labels them. The gateway knows them by their wire names only. */
+  labelled(labels: Record<string, string>): string {
+    if (!this.problems.length) return this.message;
+    return this.problems.map(({ parameter, message }) => t('common.problem', { field: labels[parameter] ?? parameter, problem: message })).join('\n');
+  }
 }
 
 /** The gateway says its advice on a line of its own. */
 const HINT = '\nhint: ';
 
 function refusal(envelope: Envelope, status: number, call: string | null): Refused {
-  const [message = '', hint = ''] = (envelope.error ?? `the gateway answered ${status}`).split(HINT, 2);
+  const [message = '', hint = ''] = (envelope.error ?? t('common.answeredStatus', { status: String(status) })).split(HINT, 2);
   const problems = (envelope.problems ?? []) as { parameter: string; message: string }[];
   return new Refused(envelope.code ?? 'failed', message, hint, problems, (envelope.details ?? {}) as Record<string, unknown>, status, call);
 }
@@ -86,7 +93,7 @@ async function send(method: string, path: string, accept: string, options: Optio
     return response;
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refused('unavailable', 'the gateway cannot be reached', 'is `manyhands up` running?', [], {}, 0);
+    throw new Refused('unavailable', t('common.unreachable', { host: location.host }), t('common.unreachableHint'), [], {}, 0);
   }
 }
 
@@ -96,7 +103,7 @@ async function opened(response: Response): Promise<Envelope> {
   try {
     return JSON.parse(text) as Envelope;
   } catch {
-    return { ok: response.ok, ...(response.ok ? { result: text } : { error: `the gateway answered ${response.status}` }) };
+    return { ok: response.ok, ...(response.ok ? { result: text } : { error: t('common.answeredStatus', { status: String(response.status) }) }) };
   }
 }
 

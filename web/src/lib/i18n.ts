@@ -40,6 +40,9 @@ export function preferred(wanted: readonly string[]): Language {
 
 export const language: Language = chosen() ?? preferred(typeof navigator === 'undefined' ? [] : (navigator.languages ?? []));
 
+/** The language with the region that the browser prefers for it: dates and numbers differ between en-US and en-GB. */
+export const locale: string = (typeof navigator === 'undefined' ? [] : (navigator.languages ?? [])).find((tag) => tag.toLowerCase().split('-')[0] === language) ?? language;
+
 // Awaited while modules load, so that texts can be used anywhere, also in constants.
 const texts = (await load[language]()).default as Record<string, Record<string, string>>;
 if (typeof document !== 'undefined') document.documentElement.lang = language;

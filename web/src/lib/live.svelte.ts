@@ -134,19 +134,20 @@ class Live {
     this.#toast('ok', text, '');
   }
 
-  fail(error: unknown, of?: string): void {
-    const { message, hint } = told(error);
+  /** Shows an error. `labels` are the form's names of parameters, by the gateway's names. */
+  fail(error: unknown, of?: string, labels?: Record<string, string>): void {
+    const { message, hint } = told(error, labels);
     this.#toast('bad', of ? `${of}: ${message}` : message, hint);
   }
 
-  /** Does something and says what went wrong, and with what; undefined then. */
-  async tried<T>(what: () => Promise<T>, well?: string, of?: string): Promise<T | undefined> {
+  /** Runs something; shows its error as a toast and returns undefined if it fails. */
+  async tried<T>(what: () => Promise<T>, well?: string, of?: string, labels?: Record<string, string>): Promise<T | undefined> {
     try {
       const done = await what();
       if (well) this.say(well);
       return done;
     } catch (error) {
-      this.fail(error, of);
+      this.fail(error, of, labels);
       return undefined;
     }
   }
@@ -162,9 +163,9 @@ class Live {
   }
 }
 
-/** An error as it is told. */
-export function told(error: unknown): { message: string; hint: string } {
-  if (error instanceof Refused) return { message: error.message, hint: error.hint };
+/** The message and hint of an error. `labels` are the form's names of parameters, by the gateway's names. */
+export function told(error: unknown, labels: Record<string, string> = {}): { message: string; hint: string } {
+  if (error instanceof Refused) return { message: error.labelled(labels), hint: error.hint };
   if (error instanceof CallError) {
     const [message = '', hint = ''] = error.message.split('\nhint: ', 2);
     return { message, hint };

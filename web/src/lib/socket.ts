@@ -1,6 +1,7 @@
 // The socket to the gateway: one connection that comes back by itself, calls with answers, and events.
 // It always talks to where the page came from.
 
+import { t } from './i18n';
 import type { Protocol } from '../generated/protocol';
 import { Backoff } from './backoff';
 import { randomId } from './browser';
@@ -121,22 +122,22 @@ export class Socket {
 
   /** Calls a method. Fails at once when there is no connection: whoever asks decides whether to ask again. */
   call<M extends keyof Methods>(method: M, params: Methods[M]['params'], patience = PATIENCE): Promise<Methods[M]['result']> {
-    if (this.#state !== 'open') return Promise.reject(new CallError(503, 'there is no connection to the gateway', undefined, true));
+    if (this.#state !== 'open') return Promise.reject(new CallError(503, t('common.notConnected'), undefined, true));
     return this.#ask(method, params, patience) as Promise<Methods[M]['result']>;
   }
 
   /** Calls a tool and tells how far it is. */
   invoke(tool: string, args: Record<string, unknown>, how: (progress: Events['tool.progress']) => void, patience = 3_600_000): Promise<unknown> {
-    if (this.#state !== 'open') return Promise.reject(new CallError(503, 'there is no connection to the gateway', undefined, true));
+    if (this.#state !== 'open') return Promise.reject(new CallError(503, t('common.notConnected'), undefined, true));
     const id = this.#world.id();
     const off = this.on('tool.progress', (progress) => progress.requestId === id && how(progress));
     return this.#ask('tool.invoke', { tool, args, progress: true }, patience, id).finally(off);
   }
 
   #ask(method: string, params: unknown, patience: number, id = this.#world.id()): Promise<unknown> {
-    if (this.#waiting.size >= MOST) return Promise.reject(new CallError(503, 'too many calls wait for an answer', undefined, true));
+    if (this.#waiting.size >= MOST) return Promise.reject(new CallError(503, t('common.tooManyCalls'), undefined, true));
     return new Promise((done, fail) => {
-      const late = () => this.#settle(id)?.fail(new CallError(504, `the gateway did not answer ${method} in time`, undefined, true));
+      const late = () => this.#settle(id)?.fail(new CallError(504, t('common.timedOut', { method }), undefined, true));
       const stop = this.#world.later(late, patience);
       this.#waiting.set(id, { done, fail, stop });
       this.#wire?.send(JSON.stringify({ type: 'req', id, method, params }));
@@ -229,7 +230,7 @@ export class Socket {
     this.#set(state);
     for (const one of left) {
       one.stop();
-      one.fail(new CallError(503, 'the connection to the gateway was lost', undefined, true));
+      one.fail(new CallError(503, t('common.connectionLost'), undefined, true));
     }
   }
 
@@ -246,7 +247,7 @@ export class Socket {
       const waiting = this.#settle(frame.id);
       if (frame.ok) waiting?.done(frame.payload);
       else {
-        const { code = 500, message = 'no reason was given', details, retryable } = frame.error ?? {};
+        const { code = 500, message = t('common.noReason'), details, retryable } = frame.error ?? {};
         waiting?.fail(new CallError(code, message, details, retryable));
       }
     } else if (frame.type === 'evt' && frame.event) {
