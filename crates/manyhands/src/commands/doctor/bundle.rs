@@ -45,7 +45,7 @@ pub async fn write(file: &Path, findings: &[Finding], ctx: &CliContext) -> Resul
     let parts = [
         ("doctor.txt", clean_lines(&super::lines(findings), clean)),
         ("platform.json", format!("{:#}\n", platform(ctx).await)),
-        ("settings.json", clean(&settings(ctx))),
+        ("settings.json", indented(clean(&settings(ctx)))),
         ("service.txt", clean(&service(ctx))),
         ("log.txt", log.join("\n") + "\n"),
     ];
@@ -69,6 +69,14 @@ fn without_login_codes(text: &str) -> String {
         clean.push_str(&part[end.unwrap_or(part.len())..]);
     }
     clean
+}
+
+/// JSON for people: masking leaves it on one line.
+fn indented(json: String) -> String {
+    match serde_json::from_str::<Value>(&json) {
+        Ok(value) => format!("{value:#}\n"),
+        Err(_) => json,
+    }
 }
 
 fn clean_lines(lines: &[String], clean: impl Fn(&str) -> String) -> String {
