@@ -83,7 +83,7 @@ fn config(home: &Home) -> String {
 }
 
 fn fixture(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/commands/import/fixtures");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ai-clients/src/import/fixtures");
     std::fs::read_to_string(folder.join(name)).expect("the fixture")
 }
 

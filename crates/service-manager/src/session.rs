@@ -17,6 +17,12 @@ const SHELL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Default `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// Starts a program in a session of its own, where it outlives this command, whose programs are killed with their
+/// process group. `setsid --fork` alone returns before the new session exists, and the program is then killed with the
+/// old group; this shell ends once the output of the new one is closed, which happens after that.
+const DETACH: &str =
+    r#"test -n "$(setsid --fork sh -c 'echo started; exec "$@" >/dev/null 2>&1' sh "$@")""#;
+
 /// Runs programs in the user's environment.
 pub struct Session {
     supervisor: Supervisor,
@@ -94,9 +100,10 @@ impl Session {
         if !set("DISPLAY") && !set("WAYLAND_DISPLAY") {
             return false;
         }
-        // The browser must outlive this command, whose programs are killed with their process group.
         let opener = opener.display().to_string();
-        self.run("setsid", &["--fork", &opener, url]).await.is_ok()
+        self.run("sh", &["-c", DETACH, "sh", &opener, url])
+            .await
+            .is_ok()
     }
 
     /// Finds a program in `PATH`.
