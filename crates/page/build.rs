@@ -7,11 +7,13 @@
     reason = "a build script takes its input from the environment and reports on standard output and error"
 )]
 
+#[path = "build/files.rs"]
+mod files;
 #[path = "build/source.rs"]
 mod source;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs};
 
 fn main() {
@@ -30,20 +32,16 @@ fn main() {
             std::process::exit(1);
         }
     };
-    let mut files = Vec::new();
+    let found = folder.as_deref().map(files::list).unwrap_or_default();
     if let Some(folder) = &folder {
         println!(
             "cargo:rerun-if-changed={}",
             folder.join("index.html").display()
         );
-        collect(folder, "", &mut files);
     }
-    files.sort();
     let mut table = String::from("&[\n");
-    for (name, path) in &files {
-        let small = PathBuf::from(format!("{}.gz", path.display()));
-        let packed = small.is_file();
-        let path = if packed { &small } else { path }.display().to_string();
+    for (name, path, packed) in &found {
+        let path = path.display().to_string();
         writeln!(
             table,
             "    File {{ name: {name:?}, bytes: include_bytes!({path:?}), packed: {packed} }},"
@@ -53,22 +51,4 @@ fn main() {
     table.push(']');
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("files.rs"), table).expect("OUT_DIR can be written");
-}
-
-fn collect(folder: &Path, under: &str, files: &mut Vec<(String, PathBuf)>) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') {
-            continue; // markers of the tools that built it
-        }
-        let path = entry.path().canonicalize().unwrap_or_else(|_| entry.path());
-        if path.is_dir() {
-            collect(&path, &format!("{under}{name}/"), files);
-        } else if !name.ends_with(".gz") && !name.ends_with(".map") {
-            files.push((format!("{under}{name}"), path));
-        }
-    }
 }

@@ -1,5 +1,11 @@
 //! The web page as built into the program. Releases always have one; `build/source.rs` says where it comes from.
+//!
+//! A development build started with `MANYHANDS_PAGE=folder` serves that folder instead, so that working on the page
+//! takes no compiler.
 
+#[cfg(debug_assertions)]
+#[path = "../build/files.rs"]
+mod built;
 #[cfg(test)]
 #[path = "../build/source.rs"]
 mod source;
@@ -15,13 +21,43 @@ pub struct File {
     pub packed: bool,
 }
 
+const EMBEDDED: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
 /// All files, by name. None when the page was not built before the program was.
-pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+#[cfg(not(debug_assertions))]
+pub fn files() -> &'static [File] {
+    EMBEDDED
+}
+
+/// All files, by name. None when the page was not built before the program was.
+#[cfg(debug_assertions)]
+pub fn files() -> &'static [File] {
+    static NAMED: std::sync::OnceLock<Option<Vec<File>>> = std::sync::OnceLock::new();
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "an aid for development that no release contains, so no setting either"
+    )]
+    let named = || {
+        let folder = std::env::var_os("MANYHANDS_PAGE")?;
+        let found = built::list(std::path::Path::new(&folder));
+        let read = |(name, path, packed): (String, _, bool)| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            File {
+                name: name.leak(),
+                bytes: bytes.leak(),
+                packed,
+            }
+        };
+        Some(found.into_iter().map(read).collect())
+    };
+    NAMED.get_or_init(named).as_deref().unwrap_or(EMBEDDED)
+}
 
 /// One file by name.
 pub fn file(name: &str) -> Option<&'static File> {
-    let at = FILES.binary_search_by(|file| file.name.cmp(name)).ok()?;
-    FILES.get(at)
+    let files = files();
+    let at = files.binary_search_by(|file| file.name.cmp(name)).ok()?;
+    files.get(at)
 }
 
 impl File {
@@ -90,7 +126,7 @@ mod tests {
 
     #[test]
     fn every_file_is_found_by_its_name_and_nothing_else_is() {
-        for one in FILES {
+        for one in files() {
             assert_eq!(file(one.name).map(|found| found.bytes), Some(one.bytes));
         }
         assert!(file("../Cargo.toml").is_none());

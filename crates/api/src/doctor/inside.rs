@@ -335,7 +335,7 @@ fn service(gateway: &Gateway) -> Finding {
 }
 
 fn page() -> Finding {
-    match manyhands_page::FILES.is_empty() {
+    match manyhands_page::files().is_empty() {
         false => Finding::fine("page", "built in, served at /"),
         true => Finding::warning(
             "page",

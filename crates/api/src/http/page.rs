@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use manyhands_core::{ErrorCode, Pattern, Role, Timestamp, ToolError};
 use manyhands_gateway::{FailedLogin, Gateway, NewToken};
 use manyhands_http_common::{Answer, Answered, Authenticated, Owner, Refusal, answer, client};
-use manyhands_page::{FILES, File, file};
+use manyhands_page::{File, file, files};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -195,7 +195,7 @@ pub async fn guide_root() -> Redirect {
 /// Files of the page at the root.
 pub(super) fn beside() -> impl Iterator<Item = &'static str> {
     let plain = |file: &&File| !file.name.contains('/') && file.name != "index.html";
-    FILES.iter().filter(plain).map(|file| file.name)
+    files().iter().filter(plain).map(|file| file.name)
 }
 
 /// Serves a root file of the page.
