@@ -203,9 +203,10 @@ fn piped(input: std::io::Stdin, count: usize) -> Result<VecDeque<String>, Failur
 
 /// Prompts for a value without echoing it.
 pub(super) fn prompt_for(key: &str) -> Result<String, Failure> {
-    output::print_prompt(&format!("{key}: "));
     let input = std::io::stdin();
     let quiet = Quiet::begin(&input)?;
+    // Only now: what is typed or pasted as soon as the prompt shows must not be echoed.
+    output::print_prompt(&format!("{key}: "));
     let mut line = String::new();
     let read = input.lock().read_line(&mut line);
     // Restored before anything else can fail or print.
