@@ -3,69 +3,56 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{AssertSqlSafe, Connection, Executor, Row};
-use tokio::runtime::Runtime;
+use rusqlite::Connection;
+use rusqlite::types::Value;
 
 /// An open connection.
-pub struct Sql {
-    runtime: Runtime,
-    connection: Option<SqliteConnection>,
-}
+pub struct Sql(Connection);
 
 impl Sql {
     pub fn open(home: &Path) -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        let runtime = runtime.expect("a runtime");
-        let options = SqliteConnectOptions::new()
-            .filename(home.join("manyhands.db"))
-            .busy_timeout(Duration::from_secs(20));
-        let connection = runtime.block_on(SqliteConnection::connect_with(&options));
-        Self {
-            runtime,
-            connection: Some(connection.expect("the database")),
-        }
+        let connection = Connection::open(home.join("manyhands.db")).expect("the database");
+        let patience = Duration::from_secs(20);
+        connection.busy_timeout(patience).expect("a timeout");
+        Self(connection)
     }
 
-    /// Runs a statement; how many rows it changed.
+    /// Runs statements; how many rows the last one changed.
     #[track_caller]
-    pub fn run(&mut self, statement: &str) -> u64 {
-        let connection = self.connection.as_mut().expect("an open connection");
-        let statement = sqlx::query(AssertSqlSafe(statement.to_owned()));
-        let done = self.runtime.block_on(connection.execute(statement));
-        done.expect("the statement").rows_affected()
+    pub fn run(&mut self, statements: &str) -> u64 {
+        let before = self.0.total_changes();
+        self.0.execute_batch(statements).expect("the statements");
+        self.0.total_changes() - before
     }
 
     /// The numbers in the first column.
     #[track_caller]
     pub fn numbers(&mut self, select: &str) -> Vec<i64> {
-        let connection = self.connection.as_mut().expect("an open connection");
-        let select = sqlx::query(AssertSqlSafe(select.to_owned()));
-        let rows = self
-            .runtime
-            .block_on(connection.fetch_all(select))
-            .expect("rows");
-        rows.iter().map(|row| row.get(0)).collect()
+        let mut select = self.0.prepare(select).expect("a statement");
+        let rows = select.query_map([], |row| row.get(0)).expect("rows");
+        rows.map(|row| row.expect("a number")).collect()
     }
 
     /// The rows of a selection, as text; `NULL` is nothing.
     #[track_caller]
     pub fn texts(&mut self, select: &str) -> Vec<Vec<Option<String>>> {
-        let connection = self.connection.as_mut().expect("an open connection");
-        let select = sqlx::query(AssertSqlSafe(select.to_owned()));
-        let rows = self.runtime.block_on(connection.fetch_all(select));
-        let rows = rows.expect("rows");
-        let row = |row: &sqlx::sqlite::SqliteRow| (0..row.len()).map(|at| row.get(at)).collect();
-        rows.iter().map(row).collect()
+        let mut select = self.0.prepare(select).expect("a statement");
+        let columns = select.column_count();
+        let text = |value| match value {
+            Value::Null => None,
+            Value::Integer(number) => Some(number.to_string()),
+            Value::Real(number) => Some(number.to_string()),
+            Value::Text(text) => Some(text),
+            Value::Blob(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        };
+        let row = |row: &rusqlite::Row<'_>| (0..columns).map(|at| row.get(at).map(text)).collect();
+        let rows = select.query_map([], row).expect("rows");
+        rows.map(|row| row.expect("a row")).collect()
     }
 
     /// Closes it, so that everything is in the file.
-    pub fn close(mut self) {
-        if let Some(connection) = self.connection.take() {
-            self.runtime.block_on(connection.close()).expect("closed");
-        }
+    pub fn close(self) {
+        self.0.close().expect("closed");
     }
 }
 

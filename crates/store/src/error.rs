@@ -182,18 +182,6 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
     )
 }
 
-/// Finds the I/O error at the bottom of a chain of errors.
-pub(crate) fn io_cause<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e io::Error> {
-    let mut next = Some(error);
-    while let Some(current) = next {
-        if let Some(io) = current.downcast_ref::<io::Error>() {
-            return Some(io);
-        }
-        next = current.source();
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

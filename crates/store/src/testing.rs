@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use manyhands_core::{Clock, Ids, ManualClock, OsEntropy, Secret, Timestamp};
-use sqlx::Connection as _;
 
 use crate::{Store, StoreError};
 
@@ -43,17 +42,14 @@ impl TestHome {
 
     /// Changes the database behind the store's back.
     pub(crate) async fn raw(&self, statements: &'static str) {
-        let options = sqlx::sqlite::SqliteConnectOptions::new()
-            .filename(self.path().join("manyhands.db"))
-            .busy_timeout(std::time::Duration::from_secs(10));
-        let mut connection = sqlx::SqliteConnection::connect_with(&options)
-            .await
-            .expect("a second connection");
-        sqlx::raw_sql(statements)
-            .execute(&mut connection)
-            .await
+        let file = self.path().join("manyhands.db");
+        let connection = rusqlite::Connection::open(file).expect("a second connection");
+        connection
+            .busy_timeout(std::time::Duration::from_secs(10))
+            .expect("a timeout");
+        connection
+            .execute_batch(statements)
             .expect("the tampering works");
-        connection.close().await.expect("closing");
     }
 
     /// Every file of the home with its bytes, except SQLite's shared memory.

@@ -214,20 +214,9 @@ async fn jobs_are_limited_and_concurrent_changes_conflict() {
 
 /// How the database would go about a statement, in its own words.
 async fn plan_of(home: &TestHome, statement: Statement) -> String {
-    use sqlx::{Connection as _, Row as _};
-    let options =
-        sqlx::sqlite::SqliteConnectOptions::new().filename(home.path().join("manyhands.db"));
-    let mut connection = sqlx::SqliteConnection::connect_with(&options)
-        .await
-        .unwrap();
-    let (text, arguments) = statement.bound().unwrap();
-    let text = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {text}"));
-    let rows = sqlx::query_with(text, arguments)
-        .fetch_all(&mut connection)
-        .await
-        .unwrap();
-    connection.close().await.unwrap();
-    let lines: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
+    let sql = Sql::open(&home.path().join("manyhands.db")).await.unwrap();
+    let rows = sql.all(statement.explained()).await.unwrap();
+    let lines: Vec<String> = rows.iter().map(|row| row.text("detail").unwrap()).collect();
     lines.join("; ")
 }
 

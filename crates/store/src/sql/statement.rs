@@ -1,10 +1,8 @@
 //! Statements: SQL made of literals, with all values as parameters.
 
-use manyhands_core::Timestamp;
-use sqlx::Arguments as _;
-use sqlx::sqlite::SqliteArguments;
+use std::borrow::Cow;
 
-use crate::error::StoreError;
+use manyhands_core::Timestamp;
 
 /// A value. NULL has a type, because PostgreSQL requires one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,14 +68,14 @@ pub(crate) fn in_groups<T>(items: Vec<T>) -> Vec<Vec<T>> {
 /// A statement and its parameters. Its text consists of literals only, so no input can become SQL.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
-    text: String,
+    text: Cow<'static, str>,
     params: Vec<Param>,
 }
 
 impl Statement {
     pub(crate) fn new(text: &'static str) -> Self {
         Self {
-            text: text.to_owned(),
+            text: Cow::Borrowed(text),
             params: Vec::new(),
         }
     }
@@ -90,7 +88,7 @@ impl Statement {
 
     /// Appends a literal.
     pub(crate) fn then(mut self, text: &'static str) -> Self {
-        self.text.push_str(text);
+        self.text.to_mut().push_str(text);
         self
     }
 
@@ -98,9 +96,9 @@ impl Statement {
     pub(crate) fn then_with(mut self, text: &'static str, value: impl Into<Param>) -> Self {
         self.params.push(value.into());
         let number = self.params.len();
-        self.text.push_str(text);
-        self.text.push('$');
-        self.text.push_str(&number.to_string());
+        self.text.to_mut().push_str(text);
+        self.text.to_mut().push('$');
+        self.text.to_mut().push_str(&number.to_string());
         self
     }
 
@@ -122,17 +120,20 @@ impl Statement {
         statement.then(tail)
     }
 
-    /// The text and the values as the driver wants them.
-    pub(crate) fn bound(self) -> Result<(String, SqliteArguments), StoreError> {
-        let mut arguments = SqliteArguments::default();
-        for param in self.params {
-            match param {
-                Param::Text(text) => arguments.add(text),
-                Param::Int(number) => arguments.add(number),
-            }
-            .map_err(|error| StoreError::Database(error.to_string()))?;
-        }
-        Ok((self.text, arguments))
+    /// The same statement, to be told how the database would go about it.
+    #[cfg(test)]
+    pub(crate) fn explained(mut self) -> Self {
+        self.text.to_mut().insert_str(0, "EXPLAIN QUERY PLAN ");
+        self
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The value of `$number`.
+    pub(super) fn param(&self, number: usize) -> Option<&Param> {
+        self.params.get(number.checked_sub(1)?)
     }
 }
 
