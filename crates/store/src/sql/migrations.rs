@@ -14,7 +14,7 @@ use crate::error::StoreError;
 type MigrationStep = (i64, &'static str, &'static str);
 
 /// Steps are appended and never edited once released.
-const STEPS: [MigrationStep; 19] = [
+const STEPS: [MigrationStep; 20] = [
     (
         1,
         "records",
@@ -93,6 +93,11 @@ const STEPS: [MigrationStep; 19] = [
         19,
         "continuation",
         include_str!("../../migrations/0019_continuation.sql"),
+    ),
+    (
+        20,
+        "session_list",
+        include_str!("../../migrations/0020_session_list.sql"),
     ),
 ];
 
