@@ -34,6 +34,7 @@ mod chat_cli;
 mod chat_delete;
 mod chat_http;
 mod chat_live;
+mod chat_outcomes;
 mod chat_socket;
 mod chats;
 mod code;

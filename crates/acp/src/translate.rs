@@ -309,6 +309,7 @@ mod tests {
     fn a_question_is_about_the_call_that_was_shown() {
         let mut stream = TurnUpdates::default();
         let started = ChatToolEvent {
+            result: Default::default(),
             run_id: "r".into(),
             session_key: "main".into(),
             call_id: "c1".into(),
@@ -347,6 +348,7 @@ mod tests {
 
     fn prints(text: &str) -> ChatToolEvent {
         ChatToolEvent {
+            result: Default::default(),
             run_id: "r".into(),
             session_key: "main".into(),
             call_id: "c1".into(),

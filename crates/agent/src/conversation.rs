@@ -15,6 +15,8 @@ pub(crate) mod kind {
     pub(crate) const ASSISTANT: &str = "assistant";
     pub(crate) const TOOL: &str = "tool";
     pub(crate) const SUMMARY: &str = "summary";
+    /// How a turn without an answer ended. Not a message: no model sees it.
+    pub(crate) const NOTE: &str = "note";
 }
 
 /// The conversation from the session's floor, which is where the last cut or reset was.
@@ -46,7 +48,8 @@ impl Conversation {
             let page = sessions.entries(session_id, from, PAGE).await?;
             let more = page.len() == PAGE as usize;
             from = page.last().map_or(from, |entry| entry.seq + 1);
-            entries.extend(page.into_iter().filter_map(read));
+            let messages = page.into_iter().filter(|entry| entry.kind != kind::NOTE);
+            entries.extend(messages.filter_map(read));
             if !more {
                 return Ok(Self { entries });
             }
@@ -169,6 +172,29 @@ pub(crate) fn body_of_results(message: &Message, made: &[Option<CallStats>]) -> 
         .expect("a message is plain data with text keys")
 }
 
+/// A reply as the body of an entry, as far as it was written when it was stopped.
+pub(crate) fn body_of_stopped(message: &Message) -> String {
+    #[derive(Serialize)]
+    struct Stopped<'a> {
+        #[serde(flatten)]
+        message: &'a Message,
+        stopped: bool,
+    }
+    let stopped = true;
+    serde_json::to_string(&Stopped { message, stopped })
+        .expect("a message is plain data with text keys")
+}
+
+/// Whether the body of an entry is that of a reply that was stopped.
+pub(crate) fn is_stopped(body: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Beside {
+        #[serde(default)]
+        stopped: bool,
+    }
+    serde_json::from_str::<Beside>(body).is_ok_and(|beside| beside.stopped)
+}
+
 /// The stats of the calls whose results an entry holds; empty if they were not stored.
 pub(crate) fn made(message: &Message, body: &str) -> Vec<Option<CallStats>> {
     #[derive(Deserialize)]
@@ -253,7 +279,11 @@ mod tests {
         let message = Message::Tool {
             results: vec![result.clone(), result],
         };
-        let went = vec![Some(CallStats { ms: 7, call: None }), None];
+        let stats = CallStats {
+            ms: 7,
+            ..CallStats::default()
+        };
+        let went = vec![Some(stats), None];
         let kept = body_of_results(&message, &went);
         let read: Message = serde_json::from_str(&kept).unwrap();
         assert_eq!(read, message, "a model is shown the same");

@@ -4,8 +4,10 @@ use manyhands_core::{ApprovalId, CallId, Timestamp};
 use manyhands_llm::{Message, StopReason};
 use serde_json::Value;
 
+use crate::call_output::CallStats;
 use crate::failure::Failure;
 use crate::key::SessionKey;
+use crate::picture_ref::PictureRef;
 use crate::usage::TurnUsage;
 
 /// An event of a session.
@@ -79,10 +81,10 @@ pub enum TurnEvent {
         ok: bool,
         /// The beginning of its result.
         shown: String,
-        /// Duration.
-        took_ms: u64,
-        /// The call's audit id, unless it was made before a restart.
-        call: Option<CallId>,
+        /// How it went.
+        stats: Box<CallStats>,
+        /// Its pictures.
+        pictures: Vec<PictureRef>,
     },
     /// A call needs the owner's approval.
     Paused {

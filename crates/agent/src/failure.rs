@@ -73,6 +73,29 @@ impl FailureKind {
         }
     }
 
+    /// Whether the same message may succeed later, without a change of it or of the settings.
+    pub fn is_retryable(self) -> bool {
+        match self {
+            Self::ProviderRateLimited
+            | Self::ProviderOverloaded
+            | Self::ProviderFailed
+            | Self::ProviderUnreachable
+            | Self::ProviderTimeout
+            | Self::TurnTimeout
+            | Self::Storage
+            | Self::Interrupted
+            | Self::Other => true,
+            Self::ProviderAuth
+            | Self::ProviderBadRequest
+            | Self::ContextOverflow
+            | Self::Refused
+            | Self::OverBudget
+            | Self::NotConfigured
+            | Self::Looping
+            | Self::Forbidden => false,
+        }
+    }
+
     /// The error code for callers.
     pub fn code(self) -> ErrorCode {
         match self {

@@ -1,30 +1,11 @@
-//! Pictures in messages, named by the number of their message and their index in it.
+//! Pictures in messages.
 
 use manyhands_core::ToolError;
-use manyhands_llm::{Block, Message};
-use schemars::JsonSchema;
-use serde::Serialize;
+use manyhands_llm::Message;
 
 use crate::key::SessionKey;
+use crate::picture_ref::{PictureRef, pictures};
 use crate::runtime::Minds;
-
-/// A picture in a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PictureRef {
-    /// `SEQ/INDEX`: the name to request it by.
-    #[serde(rename = "ref")]
-    pub reference: String,
-    /// MIME type.
-    pub mime_type: String,
-}
-
-impl PictureRef {
-    /// The name of picture `index` of message `seq`.
-    pub fn name(seq: i64, index: usize) -> String {
-        format!("{seq}/{index}")
-    }
-}
 
 /// A stored picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,31 +14,6 @@ pub struct Picture {
     pub data: String,
     /// MIME type, as declared by its source.
     pub mime_type: String,
-}
-
-/// The pictures of a message, in order: MIME type and data.
-fn pictures(message: &Message) -> Vec<(&str, &str)> {
-    fn of(content: &[Block]) -> impl Iterator<Item = (&str, &str)> {
-        content.iter().filter_map(|block| match block {
-            Block::Image { data, mime_type } => Some((mime_type.as_str(), data.as_str())),
-            Block::Text { .. } => None,
-        })
-    }
-    match message {
-        Message::User { content } => of(content).collect(),
-        Message::Tool { results } => results.iter().flat_map(|one| of(&one.content)).collect(),
-        Message::Assistant { .. } => Vec::new(),
-    }
-}
-
-/// References to the pictures of a message.
-pub(crate) fn refs(seq: i64, message: &Message) -> Vec<PictureRef> {
-    let all = pictures(message).into_iter().enumerate();
-    let one = |(index, (mime_type, _)): (usize, (&str, _))| PictureRef {
-        reference: PictureRef::name(seq, index),
-        mime_type: mime_type.to_owned(),
-    };
-    all.map(one).collect()
 }
 
 impl Minds {

@@ -122,6 +122,9 @@ impl MindsInner {
             Some(entry) if entry.kind == kind::SUMMARY => wrong(format!(
                 "message {seq} is the summary of archived messages, not a user's message"
             )),
+            Some(entry) if entry.kind == kind::NOTE => wrong(format!(
+                "entry {seq} says how a turn ended; name the user's message before it"
+            )),
             Some(entry) if entry.kind != kind::USER => wrong(format!(
                 "message {seq} is from the {}, not from a user; name the user's message before it",
                 match entry.kind.as_str() {

@@ -6,7 +6,9 @@
 
 use manyhands_core::{ApprovalId, CallId, Timestamp};
 
+use crate::call_output::CallStats;
 use crate::event::{EventPosition, TurnEvent};
+use crate::picture_ref::PictureRef;
 
 /// Bytes held of a reply's text, and of its reasoning.
 const MAX_TEXT: usize = 256 * 1024;
@@ -87,8 +89,10 @@ pub struct RunningDone {
     pub ok: bool,
     /// The beginning of its result.
     pub shown: String,
-    /// Duration.
-    pub took_ms: u64,
+    /// How it went.
+    pub stats: CallStats,
+    /// Its pictures.
+    pub pictures: Vec<PictureRef>,
 }
 
 impl RunningTurn {
@@ -151,7 +155,8 @@ impl RunningTurn {
                 call_id,
                 ok,
                 shown,
-                took_ms,
+                stats,
+                pictures,
                 ..
             } => {
                 if let Some(call) = self.call(call_id) {
@@ -160,7 +165,8 @@ impl RunningTurn {
                     call.done = Some(RunningDone {
                         ok: *ok,
                         shown: shown.clone(),
-                        took_ms: *took_ms,
+                        stats: CallStats::clone(stats),
+                        pictures: pictures.clone(),
                     });
                 }
             }
@@ -228,8 +234,8 @@ mod tests {
             tool: "t".to_owned(),
             ok: true,
             shown: "seven".to_owned(),
-            took_ms: 7,
-            call: None,
+            stats: Box::default(),
+            pictures: Vec::new(),
         };
         for what in [started("a"), done("a"), started("b")] {
             note(&mut running, what);

@@ -8,12 +8,11 @@ use manyhands_store::{SessionChange, SessionRecord, StoreError, TranscriptEntry}
 
 use crate::archive;
 use crate::compaction::{Compaction, place_to_cut_last};
-use crate::conversation::made;
 use crate::key::{JOB_RUN, SessionKey};
 use crate::outcome::spent;
 use crate::runtime::{Minds, MindsInner};
 use crate::settings::SessionSettings;
-use crate::transcript::{SessionMessage, StoredMessage, as_text};
+use crate::transcript::{MessagePage, MessageWindow, SessionMessage, StoredMessage};
 use crate::usage::{TurnUsage, usage_of};
 
 /// How often a change of settings is retried when others change them at the same time.
@@ -98,6 +97,19 @@ impl Minds {
         }
     }
 
+    /// A page of the messages of a session as text, and the number after which later ones follow.
+    pub async fn page_as_text(
+        &self,
+        key: &SessionKey,
+        window: MessageWindow,
+        limit: u32,
+    ) -> Result<(Vec<SessionMessage>, Option<i64>), ToolError> {
+        let session = self.get(key).await?;
+        let page = self.page(&session, window, limit).await?;
+        let messages = page.messages.into_iter().map(StoredMessage::as_text);
+        Ok((messages.collect(), page.next_after))
+    }
+
     /// The last messages of a session, oldest first.
     pub async fn recent(
         &self,
@@ -116,11 +128,7 @@ impl Minds {
     ) -> Result<Vec<SessionMessage>, ToolError> {
         let session = self.get(key).await?;
         let page = self.messages(&session, before, limit).await?;
-        let shown = page.into_iter().map(|one| SessionMessage {
-            usage: one.usage,
-            ..as_text(one.seq, &one.message)
-        });
-        Ok(shown.collect())
+        Ok(page.into_iter().map(StoredMessage::as_text).collect())
     }
 
     /// Marks a conversation as trusted by the owner; returns whether it was tainted.
@@ -210,23 +218,55 @@ impl Minds {
         before: i64,
         limit: u32,
     ) -> Result<Vec<StoredMessage>, ToolError> {
+        let page = self.page(session, MessageWindow::Before(before), limit);
+        page.await.map(|page| page.messages)
+    }
+
+    /// A page of the messages that the model still sees.
+    pub async fn page(
+        &self,
+        session: &SessionRecord,
+        window: MessageWindow,
+        limit: u32,
+    ) -> Result<MessagePage, ToolError> {
         let sessions = &self.inner.sessions;
-        let entries = sessions.entries_before(&session.id, before, limit).await;
-        let mut entries = entries?;
+        let id = session.id.as_str();
+        let (mut entries, before) = match window {
+            MessageWindow::Before(before) => {
+                (sessions.entries_before(id, before, limit).await?, before)
+            }
+            MessageWindow::Around(seq) => {
+                let mut entries = sessions.entries_before(id, seq, limit / 2).await?;
+                let left = limit - u32::try_from(entries.len()).unwrap_or(limit);
+                entries.extend(sessions.entries(id, seq, left).await?);
+                let before = entries.last().map_or(seq, |last| last.seq + 1);
+                (entries, before)
+            }
+            MessageWindow::After(seq) => {
+                let entries = sessions.entries(id, seq.saturating_add(1), limit).await?;
+                let before = entries.last().map_or(seq, |last| last.seq + 1);
+                (entries, before)
+            }
+        };
         entries.retain(|entry| entry.seq >= session.floor);
         let spent = self.inner.spent_in(session, &entries, before).await;
         let mut spent = spent?;
+        let last = entries.last().map(|last| last.seq);
+        let next_after = match (window, last) {
+            (MessageWindow::Before(_), _) | (_, None) => None,
+            (_, Some(last)) => {
+                let next = sessions.entries(id, last + 1, 1).await?;
+                (!next.is_empty()).then_some(last)
+            }
+        };
         let shown = entries.into_iter().filter_map(|entry| {
-            let message = serde_json::from_str(&entry.body).ok()?;
-            Some(StoredMessage {
-                seq: entry.seq,
-                at: entry.at,
-                made: made(&message, &entry.body),
-                message,
-                usage: spent.remove(&entry.seq),
-            })
+            let usage = spent.remove(&entry.seq);
+            StoredMessage::read(entry, usage)
         });
-        Ok(shown.collect())
+        Ok(MessagePage {
+            messages: shown.collect(),
+            next_after,
+        })
     }
 
     /// Number of messages that the model still sees, by session key; sessions without any are left out.

@@ -2,10 +2,13 @@
 
 use manyhands_core::Timestamp;
 use manyhands_llm::{Block, Message, ReplyBlock};
+use manyhands_store::TranscriptEntry;
 
 use crate::call_output::CallStats;
+use crate::conversation::{is_stopped, kind, made};
 use crate::fence;
-use crate::pictures::{PictureRef, refs};
+use crate::picture_ref::{PictureRef, refs};
+use crate::turn_note::{TurnFailure, TurnNote};
 use crate::usage::TurnUsage;
 
 /// A message of a session, as text.
@@ -27,6 +30,12 @@ pub struct SessionMessage {
     /// Usage of the turn that ends with this message; absent in all other messages, and if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<TurnUsage>,
+    /// Whether the turn was stopped here; the text is what had been written.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+    /// Why the turn failed here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<TurnFailure>,
 }
 
 /// A message of a session, as it is stored.
@@ -40,8 +49,71 @@ pub struct StoredMessage {
     pub message: Message,
     /// Usage of the turn that ends with it, if known.
     pub usage: Option<TurnUsage>,
-    /// For tool results: time and audit id of each call, if known.
+    /// For tool results: how each call went, if known.
     pub made: Vec<Option<CallStats>>,
+    /// Whether it is a reply that was stopped, or the reason why there is none.
+    pub note: TurnNote,
+}
+
+/// Which messages of a session a page holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageWindow {
+    /// The last ones before this number.
+    Before(i64),
+    /// Those before and after this number, and the message itself.
+    Around(i64),
+    /// The first ones after this number.
+    After(i64),
+}
+
+/// A page of messages, oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessagePage {
+    /// The messages.
+    pub messages: Vec<StoredMessage>,
+    /// The number of the last one, if later ones exist and the page does not end with the last one by request.
+    pub next_after: Option<i64>,
+}
+
+impl StoredMessage {
+    /// A stored entry; `None` if it cannot be read.
+    pub(crate) fn read(entry: TranscriptEntry, usage: Option<TurnUsage>) -> Option<Self> {
+        let (message, note) = match entry.kind == kind::NOTE {
+            // Shown as a reply without a text.
+            true => (
+                Message::Assistant {
+                    content: Vec::new(),
+                },
+                TurnNote::of(&entry.body),
+            ),
+            false => {
+                let stopped = entry.kind == kind::ASSISTANT && is_stopped(&entry.body);
+                let note = TurnNote {
+                    stopped,
+                    error: None,
+                };
+                (serde_json::from_str(&entry.body).ok()?, note)
+            }
+        };
+        Some(Self {
+            seq: entry.seq,
+            at: entry.at,
+            made: made(&message, &entry.body),
+            message,
+            usage,
+            note,
+        })
+    }
+
+    /// The same as text.
+    pub(crate) fn as_text(self) -> SessionMessage {
+        SessionMessage {
+            usage: self.usage,
+            stopped: self.note.stopped,
+            error: self.note.error,
+            ..as_text(self.seq, &self.message)
+        }
+    }
 }
 
 /// A message as text.
@@ -62,6 +134,8 @@ pub(crate) fn as_text(seq: i64, message: &Message) -> SessionMessage {
             tools: Vec::new(),
             pictures,
             usage: None,
+            stopped: false,
+            error: None,
         },
         Message::Tool { results } => SessionMessage {
             seq,
@@ -74,6 +148,8 @@ pub(crate) fn as_text(seq: i64, message: &Message) -> SessionMessage {
             tools: results.iter().map(|result| result.name.clone()).collect(),
             pictures,
             usage: None,
+            stopped: false,
+            error: None,
         },
         Message::Assistant { content } => {
             let mut shown = SessionMessage {
@@ -83,6 +159,8 @@ pub(crate) fn as_text(seq: i64, message: &Message) -> SessionMessage {
                 tools: Vec::new(),
                 pictures,
                 usage: None,
+                stopped: false,
+                error: None,
             };
             for block in content {
                 match block {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use manyhands_core::{Panicked, ToolError, contained};
-use manyhands_store::{SessionRecord, StoreError, TurnRecord};
+use manyhands_store::{SessionChange, SessionRecord, StoreError, TurnRecord};
 use tokio_util::sync::CancellationToken;
 
+use crate::conversation::kind;
 use crate::event::TurnEvent;
 use crate::failure::{Failure, FailureKind};
 use crate::key::SessionKey;
@@ -20,6 +21,7 @@ use crate::runtime::{MindParts, Minds, MindsInner};
 use crate::slots::SlotGuard;
 use crate::trace;
 use crate::turn::{Halt, OpenTurn, Turn};
+use crate::turn_note::TurnNote;
 use crate::usage::TurnUsage;
 
 impl Minds {
@@ -254,6 +256,32 @@ impl MindsInner {
         self.end_open(key, &why).await.map(drop)
     }
 
+    /// Notes in the conversation why a turn failed, if its message is there.
+    async fn note_failure(
+        &self,
+        key: &str,
+        record: &TurnRecord,
+        why: &Failure,
+    ) -> Result<(), StoreError> {
+        let begun = self.sessions.turn(&record.id).await?;
+        let Some(session) = self.sessions.get(key).await? else {
+            return Ok(());
+        };
+        if begun.is_none_or(|turn| turn.started.is_none()) {
+            return Ok(());
+        }
+        let note = SessionChange::Append {
+            turn: Some(record.id.clone()),
+            kind: kind::NOTE,
+            body: TurnNote::failed(why).body(),
+        };
+        let (id, now) = (&session.id, self.clock.now());
+        self.sessions
+            .commit(key, id, vec![note], now)
+            .await
+            .map(drop)
+    }
+
     /// Ends a turn that cannot be worked on, so that it does not block the queue; returns whether its end is on disk.
     async fn give_up(&self, key: &str, record: &TurnRecord, why: Failure) -> bool {
         let outcome = StoredOutcome::failed(&why, TurnUsage::default()).json();
@@ -261,6 +289,14 @@ impl MindsInner {
             .sessions
             .fail_turn(&record.id, &outcome, self.clock.now())
             .await;
+        if let Err(error) = self.note_failure(key, record, &why).await {
+            tracing::warn!(
+                event = "turn_note_not_persisted",
+                session = key,
+                %error,
+                "failed to persist why a turn failed"
+            );
+        }
         if let Err(error) = &ended {
             tracing::error!(
                 event = "turn_end_not_persisted",

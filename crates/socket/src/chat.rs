@@ -7,20 +7,21 @@ use std::time::Duration;
 
 use manyhands_agent::{
     ChatEvent, EventPosition, Lagged, Minds, ParsedMessage, SessionKey, StoredMessage,
-    Subscription, TurnEvent,
+    Subscription, TurnEvent, TurnNote,
 };
 use manyhands_core::{Caller, ToolError};
 use manyhands_gateway::{Admitted, Gateway, origin};
 use manyhands_wire::{
-    ChatEventPayload, ChatGapEvent, ChatMessage, ChatSendParams, ChatSendResult, ChatState,
-    ChatStopParams, ChatStopResult, ChatTakenEvent, ChatToolEvent, ChatToolState, ErrorShape,
-    Payload as _, SessionDeletedEvent,
+    CallResult, ChatEventPayload, ChatGapEvent, ChatMessage, ChatSendParams, ChatSendResult,
+    ChatState, ChatStopParams, ChatStopResult, ChatTakenEvent, ChatToolEvent, ChatToolState,
+    ErrorShape, Payload as _, SessionDeletedEvent,
 };
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::access::{SessionScope, key};
-use super::sessions::{chat_messages, chat_usage, directives};
+use super::messages::{call_result, chat_messages, chat_usage};
+use super::sessions::directives;
 use super::shape::shape;
 
 /// Free slots in a client's queue below which deltas are merged instead of queued.
@@ -382,6 +383,7 @@ fn wire_event(event: &ChatEvent) -> Option<WireEvent> {
         text: None,
         audit_call: None,
         offset: None,
+        result: CallResult::default(),
     };
     let payload = match &event.what {
         TurnEvent::Delta(text) => ChatEventPayload {
@@ -426,11 +428,13 @@ fn wire_event(event: &ChatEvent) -> Option<WireEvent> {
             failure: Some(failure.kind.word().to_owned()),
             code: Some(failure.kind.code().as_str().to_owned()),
             retry_after_ms: failure.retry_after.map(millis),
+            retryable: Some(failure.kind.is_retryable()),
             ..chat(ChatState::Error)
         },
         TurnEvent::Stopped => ChatEventPayload {
             error: Some("stopped".to_owned()),
             stopped: Some(true),
+            retryable: Some(true),
             ..chat(ChatState::Error)
         },
         TurnEvent::ToolOutput {
@@ -461,14 +465,15 @@ fn wire_event(event: &ChatEvent) -> Option<WireEvent> {
             tool: name,
             ok,
             shown,
-            took_ms,
-            call,
+            stats,
+            pictures,
         } => {
             return Some(WireEvent::Tool(Box::new(ChatToolEvent {
                 ok: Some(*ok),
-                audit_call: call.map(|call| call.to_string()),
+                audit_call: stats.call.map(|call| call.to_string()),
                 shown: Some(shown.clone()),
-                duration_ms: Some(*took_ms),
+                duration_ms: Some(stats.ms),
+                result: call_result(Some(stats), !ok, pictures),
                 ..tool(call_id, name, ChatToolState::Done)
             })));
         }
@@ -480,6 +485,7 @@ fn wire_event(event: &ChatEvent) -> Option<WireEvent> {
                 message: message.clone(),
                 usage: None,
                 made: Vec::new(),
+                note: TurnNote::default(),
             };
             return Some(WireEvent::Taken(Box::new(ChatTakenEvent {
                 run_id: event.run_id.clone(),

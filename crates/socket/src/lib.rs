@@ -13,6 +13,7 @@ mod chat;
 mod connect;
 mod cron;
 mod lists;
+mod messages;
 mod methods;
 mod node;
 mod request;

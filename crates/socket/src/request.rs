@@ -1,6 +1,6 @@
 //! `tool.request`: a call on behalf of a session, whose outcome every client of that session sees.
 
-use manyhands_agent::{SessionKey, TurnEvent};
+use manyhands_agent::{CallStats, SessionKey, TurnEvent};
 use manyhands_core::{CallId, CallRequest, ErrorCode, Invoke as _, Question, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
 use manyhands_wire::{ErrorShape, ToolRequestParams};
@@ -65,9 +65,10 @@ impl SessionCall {
             arguments,
             call: Some(id),
         });
-        // Measured here, so that waiting for an approval counts.
+        // Only a whole: the path does not tell how long a direct call waited.
         let began = Instant::now();
         let result = gateway.invoke(admitted, request).await;
+        let stats = CallStats::of(&result);
         let shown = match &result {
             Ok(outcome) => match &outcome.value {
                 Value::String(text) => text.clone(),
@@ -80,8 +81,12 @@ impl SessionCall {
             tool,
             ok: result.is_ok(),
             shown: shown.chars().take(SHOWN).collect(),
-            took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            call: Some(id),
+            stats: Box::new(CallStats {
+                ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+                call: Some(id),
+                ..stats
+            }),
+            pictures: Vec::new(),
         });
     }
 }

@@ -1,25 +1,25 @@
 //! Reading and changing sessions, in the wire format.
 
 use manyhands_agent::{
-    Directives as MessageDirectives, PictureRef, QueuedInput, ResetPolicy, RunningTurn, SessionKey,
-    SessionSettings, StoredMessage, TurnUsage,
+    Directives as MessageDirectives, MessageWindow, QueuedInput, ResetPolicy, RunningTurn,
+    SessionKey, SessionSettings,
 };
 use manyhands_core::{ApprovalId, ErrorCode, Timestamp, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
-use manyhands_llm::{Arguments, Block, Message, ModelId, ReplyBlock};
+use manyhands_llm::ModelId;
 use manyhands_store::SessionRecord;
 use manyhands_wire::{
-    ChatBlock, ChatMessage, ChatRole, ChatUsage, Directives, ErrorShape, ModelName, ResetModeShape,
-    ResetPolicyShape, SessionCompactParams, SessionCompactResult, SessionDeleteResult,
-    SessionEntry, SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
+    CallResult, ChatMessage, Directives, ErrorShape, ModelName, ResetModeShape, ResetPolicyShape,
+    SessionCompactParams, SessionCompactResult, SessionDeleteResult, SessionEntry,
+    SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
     SessionPatchResult, SessionPreviewParams, SessionPreviewResult, SessionResetResult,
     SessionRewindParams, SessionRewindResult, SessionRunning, SessionRunningCall,
     SessionSettingsPatch, SessionSettingsShape, SessionStatsResult, SessionTokens,
     SessionsListParams, SessionsListResult, WaitingInput,
 };
-use serde_json::Value;
 
 use super::access::{SessionScope, key};
+use super::messages::{call_result, chat_messages};
 use super::shape::shape;
 
 /// Most sessions in one list.
@@ -241,16 +241,19 @@ impl SessionMethods<'_> {
     async fn page(
         &self,
         session: &SessionRecord,
-        before: Option<i64>,
+        window: MessageWindow,
         limit: Option<u32>,
-    ) -> Result<(Vec<ChatMessage>, Option<i64>), ErrorShape> {
+    ) -> Result<HistoryPage, ErrorShape> {
         let limit = limit.unwrap_or(50).clamp(1, MAX_MESSAGES);
-        let before = before.unwrap_or(i64::MAX);
-        let page = self.gateway.minds().messages(session, before, limit);
+        let page = self.gateway.minds().page(session, window, limit);
         let page = page.await.map_err(shape)?;
-        let first = page.first().map(|one| one.seq);
-        let messages = page.into_iter().flat_map(chat_messages);
-        Ok((messages.collect(), first.filter(|seq| *seq > session.floor)))
+        let first = page.messages.first().map(|one| one.seq);
+        let messages = page.messages.into_iter().flat_map(chat_messages);
+        Ok(HistoryPage {
+            messages: messages.collect(),
+            next_before: first.filter(|seq| *seq > session.floor),
+            next_after: page.next_after,
+        })
     }
 
     pub(super) async fn history(
@@ -259,9 +262,10 @@ impl SessionMethods<'_> {
     ) -> Result<SessionHistoryResult, ErrorShape> {
         let (key, session) = self.find(&params.session_key).await?;
         let minds = self.gateway.minds();
+        let window = window(&params).map_err(shape)?;
         // Running turn first, then the messages: anything that happens in between is sent as an
         // event with a sequence number, so the client recognises what it already has.
-        let (running, waiting) = match params.before {
+        let (running, waiting) = match window {
             Some(_) => (None, Vec::new()),
             None => {
                 let running = minds.running(&key);
@@ -276,15 +280,17 @@ impl SessionMethods<'_> {
             Some(_) => self.find(&params.session_key).await?.1,
             None => session,
         };
-        let (messages, next_before) = self.page(&session, params.before, params.limit).await?;
+        let page = self.page(&session, window.unwrap_or(LAST), params.limit);
+        let page = page.await?;
         Ok(SessionHistoryResult {
             running,
             waiting: waiting.into_iter().map(waiting_shape).collect(),
             session_key: session.key,
             current_session_id: session.id,
             previous_session_ids: session.previous,
-            messages,
-            next_before,
+            messages: page.messages,
+            next_before: page.next_before,
+            next_after: page.next_after,
         })
     }
 
@@ -293,13 +299,37 @@ impl SessionMethods<'_> {
         params: SessionPreviewParams,
     ) -> Result<SessionPreviewResult, ErrorShape> {
         let (_, session) = self.find(&params.session_key).await?;
-        let (messages, _) = self.page(&session, None, params.limit).await?;
+        let messages = self.page(&session, LAST, params.limit).await?.messages;
         Ok(SessionPreviewResult {
             message_count: self.message_count(&session).await?,
             session_key: session.key,
             session_id: session.id,
             messages: messages.into_iter().map(Into::into).collect(),
         })
+    }
+}
+
+/// A page of a history.
+struct HistoryPage {
+    messages: Vec<ChatMessage>,
+    next_before: Option<i64>,
+    next_after: Option<i64>,
+}
+
+/// The last messages.
+const LAST: MessageWindow = MessageWindow::Before(i64::MAX);
+
+/// The messages that are asked for; `None` for the last ones, with what is going on.
+fn window(params: &SessionHistoryParams) -> Result<Option<MessageWindow>, ToolError> {
+    match (params.before, params.around, params.after) {
+        (None, None, None) => Ok(None),
+        (Some(seq), None, None) => Ok(Some(MessageWindow::Before(seq))),
+        (None, Some(seq), None) => Ok(Some(MessageWindow::Around(seq))),
+        (None, None, Some(seq)) => Ok(Some(MessageWindow::After(seq))),
+        _ => {
+            let message = "cannot be combined: name one of before, around and after";
+            Err(ToolError::parameter("around", message))
+        }
     }
 }
 
@@ -316,7 +346,10 @@ fn running_shape(
             elapsed_ms: count(now.0.saturating_sub(call.began.0)),
             waits,
             ok: done.as_ref().map(|done| done.ok),
-            duration_ms: done.as_ref().map(|done| done.took_ms),
+            duration_ms: done.as_ref().map(|done| done.stats.ms),
+            result: done.as_ref().map_or_else(CallResult::default, |done| {
+                call_result(Some(&done.stats), !done.ok, &done.pictures)
+            }),
             shown: done.map(|done| done.shown),
             output: call.output.text,
             output_from: call.output.from,
@@ -488,99 +521,5 @@ impl SettingsChange {
         put(&mut settings.max_tokens, &self.max_tokens);
         put(&mut settings.reset_policy, &self.reset_policy);
         put(label, &self.label);
-    }
-}
-
-/// Converts a stored message; each tool result becomes a message of its own.
-pub(super) fn chat_messages(stored: StoredMessage) -> Vec<ChatMessage> {
-    let usage = stored.usage.as_ref().map(chat_usage);
-    let mut all = messages(stored);
-    if let Some(last) = all.last_mut() {
-        last.usage = usage;
-    }
-    all
-}
-
-fn messages(stored: StoredMessage) -> Vec<ChatMessage> {
-    let StoredMessage {
-        seq,
-        at,
-        message,
-        made,
-        ..
-    } = stored;
-    let mut made = made.into_iter();
-    let dated = |message: ChatMessage| ChatMessage {
-        seq: Some(seq),
-        timestamp: Some(at.0),
-        ..message
-    };
-    let mut pictures = 0;
-    let mut blocks = |content: Vec<Block>| -> Vec<ChatBlock> {
-        let block = |block| match block {
-            Block::Text { text } => ChatBlock::Text { text },
-            Block::Image { mime_type, .. } => {
-                let reference = Some(PictureRef::name(seq, pictures));
-                pictures += 1;
-                ChatBlock::Image {
-                    mime_type,
-                    reference,
-                }
-            }
-        };
-        content.into_iter().map(block).collect()
-    };
-    match message {
-        Message::User { content } => {
-            vec![dated(ChatMessage::new(ChatRole::User, blocks(content)))]
-        }
-        Message::Assistant { content } => {
-            let content = content.into_iter().filter_map(reply_block).collect();
-            vec![dated(ChatMessage::new(ChatRole::Assistant, content))]
-        }
-        Message::Tool { results } => results
-            .into_iter()
-            .map(|result| {
-                let made = made.next().flatten();
-                ChatMessage {
-                    tool_call_id: Some(result.id),
-                    tool_name: Some(result.name),
-                    is_error: Some(result.is_error),
-                    duration_ms: made.map(|made| made.ms),
-                    audit_call: made.and_then(|made| made.call).map(|call| call.to_string()),
-                    ..dated(ChatMessage::new(
-                        ChatRole::ToolResult,
-                        blocks(result.content),
-                    ))
-                }
-            })
-            .collect(),
-    }
-}
-
-fn reply_block(block: ReplyBlock) -> Option<ChatBlock> {
-    match block {
-        ReplyBlock::Text { text, .. } => Some(ChatBlock::Text { text }),
-        ReplyBlock::Call(call) => Some(ChatBlock::ToolCall {
-            id: call.id,
-            name: call.name,
-            arguments: match call.arguments {
-                Arguments::Named(named) => Value::Object(named),
-                Arguments::Broken { raw, .. } => Value::String(raw),
-            },
-        }),
-        // Reasoning is shown live only; it is not part of the history.
-        ReplyBlock::Thinking { .. } => None,
-    }
-}
-
-/// Converts a turn's usage to its wire format.
-pub(super) fn chat_usage(usage: &TurnUsage) -> ChatUsage {
-    ChatUsage {
-        replies: usage.replies,
-        input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens,
-        cost_micros: usage.cost_micros,
-        duration_ms: usage.duration_ms,
     }
 }

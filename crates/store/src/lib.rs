@@ -87,16 +87,17 @@ pub use error::StoreError;
 pub use last_backup::{LastBackup, last_backup};
 pub use lock::{Holder, HomeLock};
 pub use memory::{
-    IndexMark, Memory, MemoryHit, MemoryScope, PendingIndex, Piece, PieceSource, UnindexedSession,
+    IndexMark, Memory, MemoryHit, MemoryScope, MessageHit, MessageScope, PendingIndex, Piece,
+    PieceSource, UnindexedSession,
 };
 pub use nodes::{NodeProcessEvent, NodeRecord, Nodes};
 pub use pins::{Pin, PinnedDefinition, Pins};
 pub use provenance::{ObjectKind, Provenance, TaintMark};
 pub use quota::{Charge, DiskSpace, DiskWatch, Quotas, charged_to};
 pub use sessions::{
-    AgentMail, AgentMessage, CallRecord, CallState, Deleted, Enqueued, MailboxFull, SessionChange,
-    SessionRecord, Sessions, TranscriptEntry, TurnEnd, TurnRecord, TurnState, Usage, UsageRow,
-    archive_folder,
+    AgentMail, AgentMessage, CallRecord, CallState, Deleted, Enqueued, MailboxFull,
+    SessionArrangement, SessionChange, SessionRecord, Sessions, TranscriptEntry, TurnEnd,
+    TurnRecord, TurnState, Usage, UsageRow, archive_folder,
 };
 pub use sql::Inspection;
 pub use store::Store;

@@ -3,6 +3,10 @@
 //! Nothing here is the only copy. Pieces come from conversations, archives and files, with a mark of how far each was
 //! indexed; if a mark is missing or behind, the rest is indexed again.
 
+mod messages;
+
+pub use messages::{MessageHit, MessageScope};
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

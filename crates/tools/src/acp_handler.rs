@@ -12,7 +12,7 @@ use manyhands_acp::{
     AgentEvent, AgentHost, CommandLine, ExitStatus, Permission, PermissionRequest, Terminal,
     TerminalOutput,
 };
-use manyhands_agent::TurnEvent;
+use manyhands_agent::{CallStats, TurnEvent};
 use manyhands_config::{AcpAgent, AcpPermissions};
 use manyhands_core::{
     ApprovalId, CallContext, CallRequest, Progress, Step, Taint, ToolError, Witness,
@@ -185,8 +185,11 @@ impl AgentHost for AcpHandler {
                 tool: title,
                 ok,
                 shown: String::new(),
-                took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-                call: None,
+                stats: Box::new(CallStats {
+                    ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                    ..CallStats::default()
+                }),
+                pictures: Vec::new(),
             },
         };
         if let Some(message) = self.observe.progress_message(&what) {

@@ -123,11 +123,11 @@ impl Observe {
             (
                 Self::LongShell,
                 TurnEvent::ToolDone {
-                    tool, ok, took_ms, ..
+                    tool, ok, stats, ..
                 },
             ) => {
                 let how = if *ok { "done" } else { "failed" };
-                Some(format!("{tool}: {how} after {took_ms} ms"))
+                Some(format!("{tool}: {how} after {} ms", stats.ms))
             }
             (Self::WebExtract, TurnEvent::ToolStarted { arguments, .. }) => {
                 let page = arguments["url"]
@@ -161,8 +161,11 @@ mod tests {
             tool: "bash".to_owned(),
             ok: false,
             shown: String::new(),
-            took_ms: 7,
-            call: None,
+            stats: Box::new(manyhands_agent::CallStats {
+                ms: 7,
+                ..Default::default()
+            }),
+            pictures: Vec::new(),
         };
         let bash = started("bash", json!({ "cmd": "make\nmake test" }));
         let page = started("url_fetch", json!({ "url": "https://a.example/" }));

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::call::CallResult;
+
 /// A message to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -154,6 +156,9 @@ pub struct ChatEventPayload {
     /// For `error`: delay before a retry, if known; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// For `error`: whether the same message may succeed later, without a change of it or of the settings; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retryable: Option<bool>,
     /// The model reply this belongs to: a number that increases with every reply, including restarted ones. For `delta`,
     /// `partial` and `final`; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,6 +196,7 @@ impl ChatEventPayload {
             failure: None,
             code: None,
             retry_after_ms: None,
+            retryable: None,
             reply: None,
             offset: None,
             thinking_offset: None,
@@ -259,12 +265,39 @@ pub struct ChatMessage {
     /// unknown; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ChatUsage>,
-    /// For a tool result: duration of the call in milliseconds, if known; an addition.
+    /// For a tool result: duration of its execution in milliseconds, without the time it waited for approval, if known;
+    /// an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// For a tool result: id of the call in the audit log, if known; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit_call: Option<String>,
+    /// For a tool result: how the call went.
+    #[serde(flatten)]
+    pub call: CallResult,
+    /// For a reply: whether its run was stopped here; its text is what had been written. An addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<bool>,
+    /// For a reply without a text: why its run failed; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ChatError>,
+}
+
+/// Why a run failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatError {
+    /// The code a failed request would have.
+    pub code: String,
+    /// Stable name of the failure, such as `provider_rate_limited`.
+    pub failure: String,
+    /// The reason; its last line may be a hint.
+    pub message: String,
+    /// Whether the same message may succeed later, without a change of it or of the settings.
+    pub retryable: bool,
+    /// Delay before a retry, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
 }
 
 impl ChatMessage {
@@ -281,6 +314,9 @@ impl ChatMessage {
             usage: None,
             duration_ms: None,
             audit_call: None,
+            call: CallResult::default(),
+            stopped: None,
+            error: None,
         }
     }
 
@@ -373,7 +409,7 @@ pub struct ChatToolEvent {
     /// For `done`: beginning of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
-    /// For `done`: duration in milliseconds.
+    /// For `done`: duration of the execution in milliseconds, without the time it waited for approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// For `output`: new output, at most 4 KiB. Some may be omitted; the result is complete.
@@ -385,6 +421,9 @@ pub struct ChatToolEvent {
     /// For `output`: length of the output before, in UTF-16 units; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
+    /// For `done`: how the call went.
+    #[serde(flatten)]
+    pub result: CallResult,
 }
 
 /// A user's message became part of the session: its run started, or the active run included it.
@@ -493,6 +532,7 @@ mod tests {
         );
         check(
             ChatToolEvent {
+                result: CallResult::default(),
                 run_id: "r".into(),
                 session_key: "k".into(),
                 call_id: "c".into(),

@@ -5,6 +5,7 @@
 
 mod binary;
 mod bridge;
+mod call;
 mod channels;
 mod chat;
 mod code;
@@ -27,13 +28,14 @@ pub use bridge::{
     BridgePeer, BridgePeerKind, BridgeSender, ChannelInboundParams, ChannelInboundResult,
     ChannelOutboundEvent, ChannelSentParams, ChannelTypingEvent,
 };
+pub use call::{CallOutcome, CallPicture, CallResult};
 pub use channels::{
     ChannelEntry, ChannelLoginParams, ChannelLogoutParams, ChannelResult, ChannelStartParams,
     ChannelStatusParams, ChannelStopParams, ChannelsListParams, ChannelsListResult,
     PairApproveParams, PairEntry, PairListParams, PairListResult, PairRejectParams, PairResult,
 };
 pub use chat::{
-    ChatBlock, ChatEventPayload, ChatGapEvent, ChatMessage, ChatRole, ChatSendParams,
+    ChatBlock, ChatError, ChatEventPayload, ChatGapEvent, ChatMessage, ChatRole, ChatSendParams,
     ChatSendResult, ChatState, ChatStopParams, ChatStopResult, ChatTakenEvent, ChatToolEvent,
     ChatToolState, ChatUsage, Directives, ModelName,
 };

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::call::CallResult;
 use crate::chat::{ChatBlock, ChatMessage, ChatRole, ModelName};
 
 /// Selects a page.
@@ -374,6 +375,12 @@ pub struct SessionHistoryParams {
     /// Only messages before this sequence number; default: the last ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<i64>,
+    /// The messages around this sequence number; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<i64>,
+    /// Only messages after this sequence number; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<i64>,
 }
 
 /// Messages of a session, oldest first, and its former ids.
@@ -391,6 +398,9 @@ pub struct SessionHistoryResult {
     /// Value of `before` for earlier messages; absent at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<i64>,
+    /// With `around` or `after`: value of `after` for later messages; absent at the end. An addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<i64>,
     /// The active run so far; only with the last messages, and absent if there is none. It may repeat what is in
     /// `messages`. An addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -451,6 +461,9 @@ pub struct SessionRunningCall {
     pub output: String,
     /// Length of the output before `output`, in UTF-16 units.
     pub output_from: u64,
+    /// How it went, once it ended.
+    #[serde(flatten)]
+    pub result: CallResult,
 }
 
 /// A queued message.

@@ -120,6 +120,7 @@ impl AgentBackend for Echo {
                     text,
                     audit_call: None,
                     offset: None,
+                    result: Default::default(),
                 };
                 let send = async |event| drop(events.send(TurnEvent::Tool(Box::new(event))).await);
                 send(tool(ChatToolState::Started, None)).await;

@@ -39,6 +39,8 @@ pub(super) enum ScriptedReply {
     Fails(ErrorKind),
     /// Thinks until it is stopped.
     Hangs,
+    /// Says something and goes on until it is stopped.
+    SaysAndHangs(&'static str),
     /// Panics.
     Panics,
 }
@@ -108,6 +110,12 @@ impl ModelClient for Actor {
             }
             Some(ScriptedReply::Fails(kind)) => return Err(failed(kind)),
             Some(ScriptedReply::Panics) => panics(),
+            Some(ScriptedReply::SaysAndHangs(text)) => {
+                on(Delta::Text(text.to_owned()));
+                self.hanging.notify_one();
+                cancel.cancelled().await;
+                return Err(failed(ErrorKind::Cancelled));
+            }
             Some(ScriptedReply::Hangs) => {
                 self.hanging.notify_one();
                 cancel.cancelled().await;
@@ -445,6 +453,7 @@ impl Fixture {
         let entries = self.entries().await;
         let messages: Vec<Message> = entries
             .iter()
+            .filter(|entry| entry.kind != "note")
             .map(|entry| serde_json::from_str(&entry.body).unwrap())
             .collect();
         check_pairs(&messages);

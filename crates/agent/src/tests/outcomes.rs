@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use manyhands_core::ErrorCode;
-use manyhands_llm::{ErrorKind, StopReason};
+use manyhands_llm::{ErrorKind, Message, StopReason};
 
 use super::*;
-use crate::{Failure, FailureKind, Subscription, TurnEvent};
+use crate::{CallVerdict, Failure, FailureKind, StoredMessage, Subscription, TurnEvent};
 
 async fn failure(kind: ErrorKind) -> Failure {
     let mut fixture = Fixture::new(vec![ScriptedReply::Fails(kind)]).await;
@@ -58,6 +58,127 @@ async fn a_provider_refusal_is_reported_by_its_kind() {
         let told = failure(kind).await;
         assert_eq!((told.kind, told.kind.code()), (expected, code));
     }
+}
+
+/// What the session's history shows.
+async fn shown(fixture: &Fixture) -> Vec<StoredMessage> {
+    let session = fixture.minds.get(&key()).await.unwrap();
+    let shown = fixture.minds.messages(&session, i64::MAX, 100).await;
+    shown.unwrap()
+}
+
+#[tokio::test]
+async fn a_stopped_reply_is_stored_as_far_as_it_was_written() {
+    let lines = vec![
+        ScriptedReply::SaysAndHangs("half an ans"),
+        ScriptedReply::Hangs,
+        ScriptedReply::Says("whole"),
+    ];
+    let mut fixture = Fixture::new(lines).await;
+    for run in ["r1", "r2"] {
+        fixture.say(run, "go").await;
+        fixture.actor.hanging.notified().await;
+        assert!(fixture.minds.stop(&key()));
+        assert_eq!(fixture.end(run).await, TurnEvent::Stopped);
+    }
+    fixture.say("r3", "again").await;
+    assert_eq!(fixture.answer("r3").await, "whole");
+    let said = shown(&fixture).await;
+    let stopped: Vec<bool> = said.iter().map(|one| one.note.stopped).collect();
+    assert_eq!(stopped, [false, true, false, true, false, false]);
+    assert_eq!(said[1].message, Message::assistant("half an ans"));
+    assert_eq!(
+        fixture.last_request().messages,
+        [
+            Message::user("go"),
+            Message::assistant("half an ans"),
+            Message::user("go"),
+            Message::user("again"),
+        ],
+        "the model sees what it said, and no notes"
+    );
+    let session = fixture.minds.get(&key()).await.unwrap();
+    let count = fixture.minds.message_count(&session).await.unwrap();
+    assert_eq!(count, 5, "a note is no message");
+}
+
+#[tokio::test]
+async fn the_reason_of_a_failure_is_stored_after_its_message() {
+    let limited = ErrorKind::RateLimited {
+        retry_after: Some(Duration::from_secs(7)),
+    };
+    let lines = vec![
+        ScriptedReply::Fails(limited),
+        ScriptedReply::Panics,
+        ScriptedReply::Fails(ErrorKind::Auth),
+        ScriptedReply::Says("well"),
+    ];
+    let mut fixture = Fixture::new(lines).await;
+    for run in ["r1", "r2", "r3", "r4"] {
+        fixture.say(run, run).await;
+        fixture.end(run).await;
+        fixture.until_idle().await;
+    }
+    let said = shown(&fixture).await;
+    let errors: Vec<Option<(&str, bool)>> = said
+        .iter()
+        .map(|one| one.note.error.as_ref())
+        .map(|error| error.map(|error| (error.failure.as_str(), error.retryable)))
+        .collect();
+    assert_eq!(
+        errors,
+        [
+            None,
+            Some(("provider_rate_limited", true)),
+            None,
+            Some(("other", true)),
+            None,
+            Some(("provider_auth", false)),
+            None,
+            None,
+        ]
+    );
+    let error = said[1].note.error.as_ref().unwrap();
+    assert_eq!(error.retry_after_ms, Some(7_000));
+    assert_eq!(error.code, "rate_limited");
+    let numbers: Vec<i64> = said.iter().map(|one| one.seq).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7]);
+    let wrong = fixture.minds.rewind(&key(), 1).await.unwrap_err();
+    assert_eq!(wrong.code, ErrorCode::InvalidArguments);
+    fixture.minds.rewind(&key(), 4).await.unwrap();
+    assert_eq!(
+        shown(&fixture).await.len(),
+        4,
+        "the note goes with its message"
+    );
+}
+
+#[tokio::test]
+async fn waiting_for_approval_is_no_part_of_a_calls_duration() {
+    let lines = vec![
+        ScriptedReply::Calls(vec![("ask", "{}")]),
+        ScriptedReply::Calls(vec![("wait", "{}")]),
+        ScriptedReply::Says("done"),
+    ];
+    let mut fixture = Fixture::new(lines).await;
+    fixture.say("r1", "go").await;
+    let paused = |event: &crate::ChatEvent| matches!(event.what, TurnEvent::Paused { .. });
+    fixture.until(paused).await;
+    fixture.clock.advance(Duration::from_secs(50));
+    fixture.tools.approved.notify_one();
+    fixture.tools.waiting.notified().await;
+    fixture.clock.advance(Duration::from_secs(3));
+    fixture.tools.go.notify_one();
+    assert_eq!(fixture.answer("r1").await, "done");
+    let made: Vec<_> = shown(&fixture)
+        .await
+        .into_iter()
+        .flat_map(|one| one.made)
+        .flatten()
+        .map(|made| (made.ms, made.waited_ms, made.outcome))
+        .collect();
+    let ok = Some(CallVerdict::Ok);
+    assert_eq!(made, [(0, 50_000, ok), (3_000, 0, ok)]);
 }
 
 #[tokio::test]

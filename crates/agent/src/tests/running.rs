@@ -88,12 +88,10 @@ async fn call_durations_survive_compaction() {
     let done = fixture
         .until(|event| matches!(event.what, TurnEvent::ToolDone { .. }))
         .await;
-    let TurnEvent::ToolDone {
-        call: Some(call), ..
-    } = done.what
-    else {
+    let TurnEvent::ToolDone { stats, .. } = &done.what else {
         panic!("{done:?}");
     };
+    let call = stats.call.expect("an audit id");
     fixture.answer("r2").await;
     fixture.until_idle().await;
     let made = async |fixture: &Fixture| {

@@ -420,7 +420,9 @@ async fn tool_output_is_streamed_between_start_and_end_to_watchers() {
         match &event.what {
             TurnEvent::ToolStarted { call, .. } => told.push(format!("started {}", call.is_some())),
             TurnEvent::ToolOutput { text, tool, .. } => told.push(format!("{tool}: {text}")),
-            TurnEvent::ToolDone { call, .. } => told.push(format!("done {}", call.is_some())),
+            TurnEvent::ToolDone { stats, .. } => {
+                told.push(format!("done {}", stats.call.is_some()));
+            }
             what if what.is_end() => break,
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Running the calls that a reply asked for.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
 use manyhands_core::{CallId, CallRequest, Effects, ErrorCode, Progress, Reach, ToolError};
@@ -11,10 +11,12 @@ use serde_json::Value;
 
 use super::witness::CallWitness;
 use super::{FinalAnswer, Halt, Turn};
-use crate::call_output::{CallOutput, CallStats, RESULT_ROOM};
+use crate::call_diff;
+use crate::call_output::{CallOutput, CallStats, CallVerdict, RESULT_ROOM};
 use crate::event::TurnEvent;
 use crate::failure::{Failure, FailureKind};
 use crate::outcome::StoredOutcome;
+use crate::picture_ref::{PictureRef, result_pictures};
 use crate::plan::TaskPlan;
 use crate::toolset::{ToolScope, is_given};
 
@@ -119,31 +121,29 @@ impl Turn {
             self.settled(pending, &output).await?;
             return Ok(output);
         }
-        // Monotonic: the wall clock may be set while a call runs for minutes.
-        let began = self.minds.clock.monotonic();
-        let (mut output, call) = self.call(pending).await?;
-        let took = self.minds.clock.monotonic().saturating_sub(began);
-        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        output.made = Some(CallStats { ms, call });
+        let output = self.call(pending).await?;
         self.settled(pending, &output).await?;
         Ok(output)
     }
 
-    /// Makes a call; returns its result, and its audit id if it reached the path.
-    async fn call(&self, pending: &TurnCall) -> Result<(CallOutput, Option<CallId>), Halt> {
+    /// Makes a call; returns its result with how it went.
+    async fn call(&self, pending: &TurnCall) -> Result<CallOutput, Halt> {
         let tool = &pending.call.name;
+        let not_run = |text: &str| {
+            let stats = CallStats::ended(CallVerdict::Failed);
+            Ok(CallOutput::error(tool, text).with(stats))
+        };
         let arguments = match &pending.call.arguments {
             Arguments::Named(named) => Value::Object(named.clone()),
             Arguments::Broken { problem, .. } => {
-                return Ok((CallOutput::error(tool, problem), None));
+                return not_run(problem);
             }
         };
         let catalogue = self.minds.path.catalogue();
         let known = catalogue.resolve(tool);
         // Checked here as well: a model may call a tool it was never shown, from an earlier conversation or a guess.
         if known.is_some_and(|known| !is_given(known.spec(), &self.scope())) {
-            let text = "not run: it is not among your tools";
-            return Ok((CallOutput::error(tool, text), None));
+            return not_run("not run: it is not among your tools");
         }
         // A stuck model is first told, then stopped: twice the limit leaves it as many chances to change its mind.
         let (_, repeated) = &self.progress.repeated;
@@ -156,7 +156,7 @@ impl Turn {
             let text = format!(
                 "not run: you made this very call {repeated} times in a row. Do something else, or answer."
             );
-            return Ok((CallOutput::error(tool, &text), None));
+            return not_run(&text);
         }
         let id = self.minds.ids.next::<CallId>();
         self.publish(TurnEvent::ToolStarted {
@@ -165,6 +165,7 @@ impl Turn {
             arguments: arguments.clone(),
             call: Some(id),
         });
+        let diff = call_diff::of(&arguments);
         let mut request = CallRequest::new(tool.clone(), arguments.clone(), self.caller.clone());
         request.id = Some(id);
         request.progress = self.stream_output(pending);
@@ -187,9 +188,13 @@ impl Turn {
             origin: self.origin.clone(),
             above: self.origin.lineage.clone(),
             gave_up: AtomicBool::new(false),
+            times: Mutex::default(),
         });
         request.witness = Some(witness.clone());
+        // Monotonic: the wall clock may be set while a call runs for minutes.
+        let began = self.minds.clock.monotonic();
         let result = self.minds.path.invoke(request).await;
+        let (ms, waited_ms) = witness.took(began);
         let asked = |error: &ToolError| error.code == ErrorCode::ApprovalRequired;
         // Neither of these two is a result, so none is stored. The record decides when the turn is loaded again: a call that
         // did not start is made again, one that did is reported as interrupted.
@@ -204,7 +209,14 @@ impl Turn {
         {
             return Err(Halt::Suspended);
         }
-        Ok((CallOutput::of(tool, pending.effects, result), Some(id)))
+        let stats = CallStats {
+            ms,
+            waited_ms,
+            call: Some(id),
+            diff: result.as_ref().ok().and(diff),
+            ..CallStats::of(&result)
+        };
+        Ok(CallOutput::of(tool, pending.effects, result).with(stats))
     }
 
     /// Publishes the output of a call while it runs, if anybody watches the session.
@@ -265,14 +277,10 @@ impl Turn {
         let (key, id) = (&self.session.key, &self.session.id);
         let now = self.minds.clock.now();
         self.minds.sessions.commit(key, id, vec![act], now).await?;
-        self.publish(TurnEvent::ToolDone {
-            call_id: pending.call.id.clone(),
-            tool: pending.call.name.clone(),
-            ok: !output.is_error,
-            shown: output.shown(),
-            took_ms: output.made.map_or(0, |made| made.ms),
-            call: output.made.and_then(|made| made.call),
-        });
+        // Pictures have a name only once the message with the results is stored: see `append_outputs`.
+        if !output.has_pictures() {
+            self.publish(done(&pending.call, output, Vec::new()));
+        }
         Ok(())
     }
 
@@ -284,7 +292,15 @@ impl Turn {
     ) -> Result<Option<FinalAnswer>, Halt> {
         let calls = self.conversation.open_calls(&self.record.id);
         let (calls, left): (Vec<_>, Vec<_>) = calls.into_iter().partition(|call| self.is_own(call));
-        let made: Vec<_> = outputs.iter().map(|output| output.made).collect();
+        let made: Vec<_> = outputs.iter().map(|output| output.made.clone()).collect();
+        // By their index among the results.
+        let held: Vec<(usize, TurnEvent)> = calls
+            .iter()
+            .zip(&outputs)
+            .enumerate()
+            .filter(|(_, (_, output))| output.has_pictures())
+            .map(|(at, (call, output))| (at, done(call, output, Vec::new())))
+            .collect();
         let result = |(call, output): (ToolCall, CallOutput)| ToolResult {
             id: call.id,
             name: call.name,
@@ -308,8 +324,27 @@ impl Turn {
         // In the same commit as the text, because the next turn of the session reads that text too.
         acts.extend(self.newly_tainted());
         self.commit(acts).await?;
+        let mut refs = result_pictures(self.last_seq(), &message);
         self.remember_results(message, made);
+        for (at, mut event) in held {
+            if let TurnEvent::ToolDone { pictures, .. } = &mut event {
+                *pictures = std::mem::take(&mut refs[at]);
+            }
+            self.publish(event);
+        }
         Ok((!left.is_empty()).then_some(FinalAnswer { text, stop }))
+    }
+}
+
+/// The event that a call ended.
+fn done(call: &ToolCall, output: &CallOutput, pictures: Vec<PictureRef>) -> TurnEvent {
+    TurnEvent::ToolDone {
+        call_id: call.id.clone(),
+        tool: call.name.clone(),
+        ok: !output.is_error,
+        shown: output.shown(),
+        stats: Box::new(output.made.clone().unwrap_or_default()),
+        pictures,
     }
 }
 

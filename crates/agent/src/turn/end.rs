@@ -1,15 +1,25 @@
 //! Ending turns, and repairing the conversation after interrupted ones.
 
-use manyhands_llm::{Message, ToolCall, ToolResult};
-use manyhands_store::{CallState, TurnState};
+use manyhands_llm::{Message, ReplyBlock, ToolCall, ToolResult};
+use manyhands_store::{CallState, SessionChange, TurnState};
 
 use super::{FinalAnswer, Halt, Turn};
-use crate::call_output::CallOutput;
-use crate::conversation::Conversation;
+use crate::call_output::{CallOutput, CallStats, CallVerdict};
+use crate::conversation::{Conversation, body_of_stopped, kind};
 use crate::event::TurnEvent;
+use crate::failure::Failure;
 use crate::outcome::{StoredOutcome, took};
 use crate::progress::TurnProgress;
+use crate::turn_note::TurnNote;
 use crate::usage::TurnUsage;
+
+/// What is left to say of a turn without an answer.
+enum LastWords {
+    /// Somebody stopped it; what had been written of the reply.
+    Stopped(String),
+    /// It failed.
+    Failed(Failure),
+}
 
 impl Turn {
     /// Stores how the turn ended and publishes it. Suspended and parked turns stay open.
@@ -43,7 +53,11 @@ impl Turn {
                 TurnEvent::Stopped,
             ),
         };
-        let ended = self.close(state, outcome.json()).await;
+        let last_words = match &what {
+            TurnEvent::Error(failure) => LastWords::Failed(failure.clone()),
+            _ => LastWords::Stopped(std::mem::take(&mut *self.spoken())),
+        };
+        let ended = self.close(state, outcome.json(), last_words).await;
         if let Err(Halt::Failed(failure)) = ended {
             // Published all the same: subscribers must not wait forever because the disk is full.
             let error = failure.text;
@@ -70,8 +84,13 @@ impl Turn {
         self.progress.merged.iter().chain(own)
     }
 
-    /// Gives open calls a result and stores the final state.
-    async fn close(&mut self, state: TurnState, outcome: String) -> Result<(), Halt> {
+    /// Gives open calls a result and stores the final state, with what is left of the reply.
+    async fn close(
+        &mut self,
+        state: TurnState,
+        outcome: String,
+        last_words: LastWords,
+    ) -> Result<(), Halt> {
         // `run` may have been dropped in the middle of a commit, so memory may be a step behind the disk: read it again.
         let sessions = self.minds.sessions.clone();
         let Some(session) = sessions.get(&self.session.key).await? else {
@@ -81,15 +100,49 @@ impl Turn {
         };
         let same = session.id == self.session.id;
         self.session = session;
+        let mut acts = Vec::new();
         // A reset gave the session a new id and archived its messages; there is no call left to close.
         if same {
             let (id, floor) = (&self.session.id, self.session.floor);
             self.conversation = Conversation::load(&sessions, id, floor).await?;
             let own = self.record.id.clone();
             self.close_open_calls(&own, "the turn was stopped").await?;
+            // Only after its own message: a turn that did not begin left nothing in the conversation.
+            if self.conversation.has(&own) {
+                acts.push(self.append_last_words(last_words));
+            }
         }
-        let acts = vec![self.moved(state, Some(outcome))];
+        acts.push(self.moved(state, Some(outcome)));
         self.commit(acts).await
+    }
+
+    /// The entry after which nothing more of this turn follows. A text that was written before a stop becomes a message,
+    /// which the model sees too; anything else is a note, which only people see.
+    fn append_last_words(&self, last_words: LastWords) -> SessionChange {
+        let (kind, body) = match last_words {
+            LastWords::Stopped(text) if !text.trim().is_empty() && !self.has_said(&text) => {
+                (kind::ASSISTANT, body_of_stopped(&Message::assistant(text)))
+            }
+            LastWords::Stopped(_) => (kind::NOTE, TurnNote::stopped().body()),
+            LastWords::Failed(failure) => (kind::NOTE, TurnNote::failed(&failure).body()),
+        };
+        SessionChange::Append {
+            turn: Some(self.record.id.clone()),
+            kind,
+            body,
+        }
+    }
+
+    /// Whether its last reply has this text: the stop came after it was stored.
+    fn has_said(&self, text: &str) -> bool {
+        let own = self.conversation.entries.iter().rev();
+        let mut own = own.filter(|entry| entry.turn.as_deref() == Some(&self.record.id));
+        let last = own.find_map(|entry| match &entry.message {
+            Message::Assistant { content } => Some(content),
+            _ => None,
+        });
+        let is_text = |block: &ReplyBlock| matches!(block, ReplyBlock::Text { text: said, .. } if said == text);
+        last.is_some_and(|content| content.iter().any(is_text))
     }
 
     /// The turn whose calls at the end of the conversation will never get results. A turn that is still open (waiting for
@@ -121,7 +174,8 @@ impl Turn {
                 stored.and_then(|text| serde_json::from_str(text).ok());
             let given = stored.unwrap_or_else(|| match record.map(|record| record.state) {
                 Some(CallState::Started) => CallOutput::unknown(&call.name),
-                _ => CallOutput::error(&call.name, &format!("not run: {why}")),
+                _ => CallOutput::error(&call.name, &format!("not run: {why}"))
+                    .with(CallStats::ended(CallVerdict::Stopped)),
             });
             made.push(given.made);
             ToolResult {

@@ -17,7 +17,7 @@ mod witness;
 
 pub(crate) use parking::OpenTurn;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use manyhands_core::{Caller, ToolError};
 use manyhands_llm::{Message, StopReason};
@@ -86,9 +86,15 @@ pub(crate) struct Turn {
     pub(crate) cancel: CancellationToken,
     pub(crate) conversation: Conversation,
     pub(crate) progress: TurnProgress,
+    /// What was written of the reply that is being received.
+    pub(crate) spoken: Mutex<String>,
 }
 
 impl Turn {
+    pub(crate) fn spoken(&self) -> MutexGuard<'_, String> {
+        self.spoken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Loads a turn, new or interrupted.
     pub(crate) async fn load(
         minds: &Arc<MindsInner>,
@@ -127,6 +133,7 @@ impl Turn {
             cancel,
             conversation,
             progress,
+            spoken: Mutex::default(),
         })
     }
 

@@ -41,12 +41,19 @@ impl Turn {
         let models = self.minds.env.models();
         // Numbered before the first delta, so that subscribers can tell a retried reply from the one before.
         self.minds.begin_reply(&self.session.key);
+        self.spoken().clear();
         let (minds, key, run) = (&self.minds, &self.session.key, &self.record.run_id);
         let mut on = |delta: Delta| {
             let what = match delta {
-                Delta::Text(text) => TurnEvent::Delta(text),
+                Delta::Text(text) => {
+                    self.spoken().push_str(&text);
+                    TurnEvent::Delta(text)
+                }
                 Delta::Thinking(text) => TurnEvent::Thinking(text),
-                Delta::Restart { because, .. } => TurnEvent::Restart { because },
+                Delta::Restart { because, .. } => {
+                    self.spoken().clear();
+                    TurnEvent::Restart { because }
+                }
                 Delta::CallStart { .. } | Delta::CallArguments { .. } => return,
             };
             minds.publish(key, run, what);
@@ -179,6 +186,7 @@ impl Turn {
             let outcome = StoredOutcome::answered(&text, stop, self.progress.usage);
             acts.push(self.moved(TurnState::Done, Some(outcome.json())));
             self.commit(acts).await?;
+            self.spoken().clear();
             self.remember(message);
             return Ok(Some(FinalAnswer { text, stop }));
         }
@@ -186,6 +194,7 @@ impl Turn {
         acts.extend(asked.into_iter().map(SessionChange::AddCall));
         acts.push(self.moved(TurnState::Running, None));
         self.commit(acts).await?;
+        self.spoken().clear();
         self.remember(message);
         if !text.is_empty() {
             self.publish_message(&self.record.run_id, TurnEvent::Partial(text));

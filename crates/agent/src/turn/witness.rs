@@ -1,8 +1,9 @@
 //! Persists the state of a call at the moment the path reaches it.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use manyhands_core::{AgentId, ApprovalId, Question, ToolError, Witness};
@@ -33,6 +34,15 @@ pub(super) struct CallWitness {
     pub(super) above: Vec<String>,
     /// Set when it stops waiting for the owner to let another turn go first.
     pub(super) gave_up: AtomicBool,
+    /// When it was asked for and when it began, by the monotonic clock.
+    pub(super) times: Mutex<CallTimes>,
+}
+
+/// When a call came to its next step, by the monotonic clock.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct CallTimes {
+    asked: Option<Duration>,
+    started: Option<Duration>,
 }
 
 impl fmt::Debug for CallWitness {
@@ -42,6 +52,26 @@ impl fmt::Debug for CallWitness {
 }
 
 impl CallWitness {
+    fn times(&self) -> MutexGuard<'_, CallTimes> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long the call ran and how long it waited for approval, in milliseconds, if it ends now. `began` is when it was
+    /// handed to the path, which may refuse a call without a step.
+    pub(super) fn took(&self, began: Duration) -> (u64, u64) {
+        let now = self.minds.clock.monotonic();
+        let CallTimes { asked, started } = *self.times();
+        let millis = |from: Duration, to: Duration| {
+            u64::try_from(to.saturating_sub(from).as_millis()).unwrap_or(u64::MAX)
+        };
+        let waited = asked.map_or(0, |asked| millis(asked, started.unwrap_or(now)));
+        match (started, asked) {
+            (Some(started), _) => (millis(started, now), waited),
+            (None, Some(_)) => (0, waited),
+            (None, None) => (millis(began, now), 0),
+        }
+    }
+
     async fn commit(&self, acts: Vec<SessionChange>) -> Result<(), ToolError> {
         let (key, id) = &self.session;
         let now = self.minds.clock.now();
@@ -110,6 +140,8 @@ impl Witness for CallWitness {
         self.minds
             .publish_paused(&self.session.0, &self.run_id, what.clone(), &self.call_id);
         self.publish_above(&what).await;
+        let now = self.minds.clock.monotonic();
+        self.times().asked.get_or_insert(now);
     }
 
     async fn stop_waiting(&self) {
@@ -131,6 +163,8 @@ impl Witness for CallWitness {
         // the call may have taken effect.
         self.commit(vec![started, self.turn(TurnState::Running)])
             .await?;
+        let now = self.minds.clock.monotonic();
+        self.times().started.get_or_insert(now);
         if self.minds.has_question(&self.session.0) {
             self.minds
                 .publish(&self.session.0, &self.run_id, TurnEvent::Resumed);

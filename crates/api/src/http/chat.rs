@@ -9,7 +9,7 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream, StreamExt};
 use http::{HeaderMap, StatusCode};
-use manyhands_agent::{Input, ParsedMessage, SessionKey, TurnEvent};
+use manyhands_agent::{CallStats, Input, ParsedMessage, SessionKey, TurnEvent};
 use manyhands_agent_services::session_key;
 use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
@@ -265,10 +265,23 @@ fn name_and_data(run: &AgentRun, what: TurnEvent) -> (&'static str, Value) {
             tool,
             ok,
             shown,
-            took_ms,
-            call,
+            stats,
+            pictures,
         } => {
-            let data = json!({ "phase": "done", "callId": call_id, "tool": tool, "ok": ok, "shown": shown, "tookMs": took_ms, "auditCall": call });
+            let mut data = json!({ "phase": "done", "callId": call_id, "tool": tool, "ok": ok, "shown": shown, "tookMs": stats.ms, "auditCall": stats.call });
+            data["outcome"] = json!(CallStats::verdict(Some(&stats), !ok).word());
+            if let Some(code) = stats.exit_code {
+                data["exitCode"] = json!(code);
+            }
+            if stats.waited_ms > 0 {
+                data["waitedMs"] = json!(stats.waited_ms);
+            }
+            if !pictures.is_empty() {
+                data["pictures"] = json!(pictures);
+            }
+            if let Some(diff) = stats.diff {
+                data["diff"] = json!(diff);
+            }
             ("tool", data)
         }
         TurnEvent::Paused {

@@ -1,16 +1,24 @@
-//! Routes that change or delete messages of sessions, with their descriptions.
+//! Routes for single messages of sessions and for arranging sessions, with their descriptions.
 
 use axum::routing::get;
 
-use super::admin::{delete, pictures, rewind};
+use super::admin::{delete, pictures, rewind, search};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 
-/// Rewind, deletion and pictures.
+/// Search, rewind, deletion and pictures.
 pub(super) fn table() -> Vec<Route> {
     use Access::Token;
     let op = Operation::new;
     vec![
+        op(
+            "get",
+            "/api/search",
+            Token,
+            "Search the messages of sessions as somebody types",
+        )
+        .query::<search::SearchQuery>()
+        .by(search::search),
         op(
             "post",
             "/api/sessions/{key}/rewind",

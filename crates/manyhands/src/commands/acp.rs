@@ -306,6 +306,7 @@ impl AgentBackend for EditorBackend {
                 session_key: session.to_owned(),
                 limit: Some(page),
                 before,
+                ..SessionHistoryParams::default()
             };
             let part: SessionHistoryResult = self.gateway.request(&params).await?;
             count += part.messages.len();
@@ -324,6 +325,7 @@ impl AgentBackend for EditorBackend {
         let params = SessionsListParams {
             offset: Some(offset),
             limit: Some(PAGE),
+            ..SessionsListParams::default()
         };
         let part: SessionsListResult = self.gateway.request(&params).await?;
         // The gateway has no cursor; new sessions may shift a page by one.

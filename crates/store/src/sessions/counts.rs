@@ -69,7 +69,11 @@ impl Sessions {
     }
 }
 
-const COUNT: &str = "SELECT s.key AS key, COUNT(*) AS count FROM session s
+// Notes are counted apart, by their own small index: reading the kind of every entry would leave the index.
+const COUNT: &str = "SELECT s.key AS key, COUNT(*) - (
+        SELECT COUNT(*) FROM session_entry n
+        WHERE n.session_id = s.id AND n.seq >= s.floor AND n.kind = 'note'
+    ) AS count FROM session s
     JOIN session_entry e ON e.session_id = s.id AND e.seq >= s.floor";
 
 fn count<'a>(head: &'static str, keys: impl Iterator<Item = &'a str>) -> Statement {
@@ -119,6 +123,17 @@ mod tests {
                 vec![said(), said(), said(), SessionChange::Floor(2)],
             ),
             (
+                "agent:main:noted",
+                vec![
+                    said(),
+                    SessionChange::Append {
+                        turn: None,
+                        kind: "note",
+                        body: "{}".to_owned(),
+                    },
+                ],
+            ),
+            (
                 "agent:main:back",
                 vec![said(), said(), said(), SessionChange::Truncate(1), said()],
             ),
@@ -137,9 +152,12 @@ mod tests {
             ("agent:main:all".to_owned(), 3),
             ("agent:main:back".to_owned(), 2),
             ("agent:main:cut".to_owned(), 1),
+            ("agent:main:noted".to_owned(), 1),
         ];
         assert_eq!(counts, expect);
         assert!(sessions.shown_counts(&[]).await.unwrap().is_empty());
+        let noted = sessions.count_entries("id of agent:main:noted", 0).await;
+        assert_eq!(noted.unwrap(), 1);
         store.close().await.unwrap();
     }
 
@@ -147,13 +165,20 @@ mod tests {
     async fn messages_are_counted_by_the_index_alone() {
         let home = TestHome::new();
         let store = home.open().await;
-        let plan = "EXPLAIN QUERY PLAN SELECT s.key AS key, COUNT(*) AS count FROM session s
+        let plan = "EXPLAIN QUERY PLAN SELECT s.key AS key, COUNT(*) - (
+                SELECT COUNT(*) FROM session_entry n
+                WHERE n.session_id = s.id AND n.seq >= s.floor AND n.kind = 'note'
+            ) AS count FROM session s
             JOIN session_entry e ON e.session_id = s.id AND e.seq >= s.floor";
         let plan = count(plan, ["agent:main:a", "agent:main:b"].into_iter());
         let rows = store.sessions().sql.all(plan).await.unwrap();
         let steps: Vec<String> = rows.iter().map(|row| row.text("detail").unwrap()).collect();
         let text = steps.join("; ");
         assert!(text.contains("SEARCH e USING COVERING INDEX"), "{text}");
+        assert!(
+            text.contains("SEARCH n USING COVERING INDEX session_entry_note"),
+            "{text}"
+        );
         assert!(!text.contains("SCAN"), "{text}");
         store.close().await.unwrap();
     }

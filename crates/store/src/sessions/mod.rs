@@ -15,7 +15,10 @@ mod usage;
 pub use counts::TurnEnd;
 pub use delete::{Deleted, archive_folder};
 pub use mail::{AgentMail, AgentMessage, MailboxFull};
-pub use record::{CallRecord, CallState, SessionRecord, TranscriptEntry, TurnRecord, TurnState};
+pub use record::{
+    CallRecord, CallState, SessionArrangement, SessionRecord, TranscriptEntry, TurnRecord,
+    TurnState,
+};
 pub use step::SessionChange;
 pub use usage::{Usage, UsageRow};
 
@@ -151,11 +154,15 @@ impl Sessions {
         rows.iter().map(TranscriptEntry::read).collect()
     }
 
-    /// Number of entries from `from` on.
+    /// Number of messages from `from` on.
     pub async fn count_entries(&self, session_id: &str, from: i64) -> Result<u64, StoreError> {
-        let select = Statement::new("SELECT COUNT(*) AS count FROM session_entry")
-            .then_with(" WHERE session_id = ", session_id)
-            .then_with(" AND seq >= ", from);
+        let select = Statement::new(
+            "SELECT COUNT(*) - (
+                 SELECT COUNT(*) FROM session_entry
+                 WHERE session_id = $1 AND seq >= $2 AND kind = 'note'
+             ) AS count FROM session_entry WHERE session_id = $1 AND seq >= $2",
+        );
+        let select = select.bind(session_id).bind(from);
         let row = self.sql.one(select).await?;
         let count = row.map_or(Ok(0), |row| row.int("count"))?;
         Ok(u64::try_from(count).unwrap_or(0))

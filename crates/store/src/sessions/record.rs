@@ -7,7 +7,7 @@ use manyhands_core::{AgentId, Taint, Timestamp};
 use crate::error::StoreError;
 use crate::sql::{Row, Statement};
 
-pub(super) const SESSION_COLUMNS: &str = "SELECT key, id, agent, label, settings, previous, peer, floor, next_seq, input_tokens, output_tokens, cost_micros, created, updated, last_active, last_reset, taint FROM session";
+pub(super) const SESSION_COLUMNS: &str = "SELECT key, id, agent, label, settings, previous, peer, floor, next_seq, input_tokens, output_tokens, cost_micros, created, updated, last_active, last_reset, taint, title, pinned, archived, folder, parent, parent_call, context_tokens FROM session";
 pub(super) const ENTRY_COLUMNS: &str = "SELECT seq, turn, kind, body, at FROM session_entry";
 pub(super) const TURN_COLUMNS: &str = "SELECT id, session_key, run_id, state, input, origin, work, outcome, created, started, ended FROM turn";
 pub(super) const CALL_COLUMNS: &str =
@@ -50,6 +50,27 @@ pub struct SessionRecord {
     pub last_reset: Option<Timestamp>,
     /// The untrusted text that was read in it first, since it was last reset.
     pub taint: Taint,
+    /// Its title: the start of its first message, or what a model made of the first exchange.
+    pub title: Option<String>,
+    /// How the user arranged it.
+    pub arrangement: SessionArrangement,
+    /// The session whose call started it, for sub-agents.
+    pub parent: Option<String>,
+    /// The model's id of that call.
+    pub parent_call: Option<String>,
+    /// Tokens of the conversation at the last reply; `None` if it was cut since.
+    pub context_tokens: Option<i64>,
+}
+
+/// How a user arranged a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionArrangement {
+    /// Whether it is listed first.
+    pub pinned: bool,
+    /// Whether it is listed only on request.
+    pub archived: bool,
+    /// The folder it is listed in.
+    pub folder: Option<String>,
 }
 
 impl SessionRecord {
@@ -73,6 +94,11 @@ impl SessionRecord {
             last_active: now,
             last_reset: None,
             taint: Taint::NONE,
+            title: None,
+            arrangement: SessionArrangement::default(),
+            parent: None,
+            parent_call: None,
+            context_tokens: None,
         }
     }
 
@@ -98,6 +124,15 @@ impl SessionRecord {
             last_active: Timestamp(row.int("last_active")?),
             last_reset: row.int_or_null("last_reset")?.map(Timestamp),
             taint: row.text_or_null("taint")?.map_or(Taint::NONE, Taint::by),
+            title: row.text_or_null("title")?,
+            arrangement: SessionArrangement {
+                pinned: row.int("pinned")? != 0,
+                archived: row.int("archived")? != 0,
+                folder: row.text_or_null("folder")?,
+            },
+            parent: row.text_or_null("parent")?,
+            parent_call: row.text_or_null("parent_call")?,
+            context_tokens: row.int_or_null("context_tokens")?,
         })
     }
 
@@ -108,8 +143,10 @@ impl SessionRecord {
     pub(super) fn insert(&self) -> Result<Statement, StoreError> {
         Ok(Statement::new(
             "INSERT INTO session (key, id, agent, label, settings, previous, peer, floor, next_seq,
-                 input_tokens, output_tokens, cost_micros, created, updated, last_active, last_reset, taint)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+                 input_tokens, output_tokens, cost_micros, created, updated, last_active, last_reset, taint,
+                 title, pinned, archived, folder, parent, parent_call, context_tokens)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+                 $18, $19, $20, $21, $22, $23, $24)
              ON CONFLICT (key) DO NOTHING",
         )
         .bind(self.key.as_str())
@@ -128,15 +165,23 @@ impl SessionRecord {
         .bind(self.updated)
         .bind(self.last_active)
         .bind(self.last_reset)
-        .bind(self.taint.source().map(str::to_owned)))
+        .bind(self.taint.source().map(str::to_owned))
+        .bind(self.title.clone())
+        .bind(i64::from(self.arrangement.pinned))
+        .bind(i64::from(self.arrangement.archived))
+        .bind(self.arrangement.folder.clone())
+        .bind(self.parent.clone())
+        .bind(self.parent_call.clone())
+        .bind(self.context_tokens))
     }
 
-    /// Everything but key, agent and time of making.
+    /// Everything but key, agent, parent and time of making.
     pub(super) fn update(&self) -> Result<Statement, StoreError> {
         Ok(Statement::new(
             "UPDATE session SET id = $2, label = $3, settings = $4, previous = $5, peer = $6,
                  floor = $7, next_seq = $8, input_tokens = $9, output_tokens = $10,
-                 cost_micros = $11, updated = $12, last_active = $13, last_reset = $14, taint = $15
+                 cost_micros = $11, updated = $12, last_active = $13, last_reset = $14, taint = $15,
+                 title = $16, pinned = $17, archived = $18, folder = $19, context_tokens = $20
              WHERE key = $1",
         )
         .bind(self.key.as_str())
@@ -153,7 +198,12 @@ impl SessionRecord {
         .bind(self.updated)
         .bind(self.last_active)
         .bind(self.last_reset)
-        .bind(self.taint.source().map(str::to_owned)))
+        .bind(self.taint.source().map(str::to_owned))
+        .bind(self.title.clone())
+        .bind(i64::from(self.arrangement.pinned))
+        .bind(i64::from(self.arrangement.archived))
+        .bind(self.arrangement.folder.clone())
+        .bind(self.context_tokens))
     }
 }
 

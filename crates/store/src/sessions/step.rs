@@ -3,7 +3,9 @@
 use manyhands_core::{Taint, Timestamp};
 
 use super::Sessions;
-use super::record::{CallRecord, CallState, SESSION_COLUMNS, SessionRecord, TurnState};
+use super::record::{
+    CallRecord, CallState, SESSION_COLUMNS, SessionArrangement, SessionRecord, TurnState,
+};
 use super::usage::Usage;
 use crate::error::StoreError;
 use crate::sql::{Statement, Tx};
@@ -62,6 +64,17 @@ pub enum SessionChange {
     Taint(Taint),
     /// The owner trusts the conversation as it is now.
     Trust,
+    /// Gives the session a title; with `replaces`, only while it has that one.
+    Title {
+        /// The title that it replaces; `None` if there is none yet.
+        replaces: Option<String>,
+        /// The title.
+        title: String,
+    },
+    /// Tokens of the conversation at the last reply.
+    ContextTokens(i64),
+    /// Arranges the session in lists.
+    Arrange(SessionArrangement),
     /// Changes what is set, and the label; refused as changed when they are no longer what they were.
     Settings {
         /// The settings and the label as they were read.
@@ -199,11 +212,19 @@ impl SessionChange {
                 // What is set changes only by `Settings`: whoever read it earlier does not undo it.
                 session.settings = before.settings;
                 session.label = before.label;
+                session.arrangement = before.arrangement;
                 // The caller read the session a while ago; numbers that were assigned since must not be assigned again.
                 session.next_seq = session.next_seq.max(before.next_seq);
+                // A new conversation has no title yet, and its size is not known before the first reply.
+                session.title = None;
+                session.context_tokens = None;
                 if session.id == before.id {
                     session.taint = before.taint;
+                    session.title = before.title;
                     session.floor = session.floor.max(before.floor);
+                    if session.floor == before.floor {
+                        session.context_tokens = before.context_tokens;
+                    }
                     session.input_tokens = before.input_tokens;
                     session.output_tokens = before.output_tokens;
                     session.cost_micros = before.cost_micros;
@@ -240,6 +261,21 @@ impl SessionChange {
             }
             Self::Floor(seq) => {
                 session.floor = seq;
+                session.context_tokens = None;
+                Ok(())
+            }
+            Self::Title { replaces, title } => {
+                if session.title == replaces {
+                    session.title = Some(title);
+                }
+                Ok(())
+            }
+            Self::ContextTokens(tokens) => {
+                session.context_tokens = Some(tokens);
+                Ok(())
+            }
+            Self::Arrange(arrangement) => {
+                session.arrangement = arrangement;
                 Ok(())
             }
             Self::Truncate(seq) => {
@@ -252,6 +288,7 @@ impl SessionChange {
                 let delete = Statement::new("DELETE FROM session_entry")
                     .then_with(" WHERE session_id = ", session.id.as_str())
                     .then_with(" AND seq >= ", seq);
+                session.context_tokens = None;
                 tx.run(delete).await.map(drop)
             }
             Self::ExpectNextSeq(seq) => match session.next_seq == seq {

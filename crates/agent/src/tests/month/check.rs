@@ -106,7 +106,8 @@ async fn everything(
     }
     let at = session.previous.len();
     let shown = store.sessions().entries(&session.id, session.floor, 10_000);
-    for entry in shown.await.unwrap() {
+    let messages = shown.await.unwrap().into_iter();
+    for entry in messages.filter(|entry| entry.kind != "note") {
         let message = serde_json::from_str(&entry.body).unwrap();
         keep(&mut said, (at, entry.seq), message);
     }

@@ -21,6 +21,7 @@ pub mod provider_presets;
 pub mod resources;
 pub mod rewind;
 pub mod schema;
+pub mod search;
 pub mod secrets;
 pub mod servers;
 pub mod sessions;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use manyhands_agent::{ResetPolicy, SessionKey, SessionMessage, SessionSettings};
+use manyhands_agent::{MessageWindow, ResetPolicy, SessionKey, SessionMessage, SessionSettings};
 use manyhands_agent_services::{own_part, session_key};
 use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
 use manyhands_gateway::Gateway;
@@ -214,6 +214,10 @@ pub struct MessageQuery {
     limit: Option<u32>,
     /// Only messages before this number.
     before: Option<i64>,
+    /// The messages around this number.
+    around: Option<i64>,
+    /// Only messages after this number.
+    after: Option<i64>,
 }
 
 /// Messages of a session.
@@ -224,6 +228,9 @@ pub struct SessionMessages {
     session_key: SessionKey,
     /// Messages, oldest first.
     messages: Vec<SessionMessage>,
+    /// With `around` or `after`: value of `after` for later messages; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_after: Option<i64>,
 }
 
 /// Returns the last messages of a session, oldest first.
@@ -235,14 +242,23 @@ pub async fn messages(
 ) -> Answer<SessionMessages> {
     let page = query(page)?;
     let key = key(&admitted.caller, &text)?;
-    let before = page.before.unwrap_or(i64::MAX);
-    let messages = gateway
+    let window = match (page.before, page.around, page.after) {
+        (before, None, None) => MessageWindow::Before(before.unwrap_or(i64::MAX)),
+        (None, Some(seq), None) => MessageWindow::Around(seq),
+        (None, None, Some(seq)) => MessageWindow::After(seq),
+        _ => {
+            let message = "cannot be combined: name one of before, around and after";
+            return Err(Refusal(ToolError::parameter("around", message)));
+        }
+    };
+    let page = gateway
         .minds()
-        .before(&key, before, limit(page.limit)?)
-        .await?;
+        .page_as_text(&key, window, limit(page.limit)?);
+    let (messages, next_after) = page.await?;
     answer(SessionMessages {
         session_key: key,
         messages,
+        next_after,
     })
 }
 

@@ -54,10 +54,11 @@ const STEPS: [MigrationStep; COUNT] = [
     step!(17, "0017", "artifact_usage"),
     step!(18, "0018", "browser_sessions"),
     step!(19, "0019", "continuation"),
+    step!(20, "0020", "session_list"),
 ];
 
 /// How many steps there are.
-pub(super) const COUNT: usize = 19;
+pub(super) const COUNT: usize = 20;
 
 /// The steps, oldest first.
 pub(super) fn steps() -> &'static [MigrationStep] {

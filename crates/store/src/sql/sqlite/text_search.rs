@@ -8,6 +8,10 @@ const MAX_WORDS: usize = 32;
 const MAX_WORD: usize = 64;
 /// Minimum length of a word that also matches as a prefix; shorter ones would match too much.
 const PREFIX_FROM: usize = 3;
+/// The same for the word that is being typed.
+const TYPED_FROM: usize = 2;
+/// Letters by which a word may be longer than its stem.
+const LONGEST_ENDING: usize = 4;
 
 /// Whether all words of a question must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +70,52 @@ pub(crate) fn query(words: &[String], owners: &[String], wanted: MatchWords) -> 
     };
     let words: Vec<String> = words.iter().map(one).collect();
     let words = format!("words : ({})", words.join(between));
+    if owners.is_empty() {
+        return words;
+    }
+    let owners: Vec<String> = owners.iter().map(|o| format!("\"{}\"", owner(o))).collect();
+    format!("who : ({}) AND {words}", owners.join(" OR "))
+}
+
+/// The query for messages with all words while the last one is typed: only that one matches as a prefix too.
+pub(crate) fn typed_query(words: &[String], owners: &[String]) -> String {
+    let last = words.len().saturating_sub(1);
+    let one = |(at, word): (usize, &String)| {
+        let signs = word.chars().any(is_sign);
+        let typed = at == last && word.chars().count() >= TYPED_FROM;
+        quoted(word, signs || typed)
+    };
+    among(owners, words.iter().enumerate().map(one).collect())
+}
+
+/// The same with less of the last word, whose stem may be shorter than what is typed of it; `None` if it is short.
+pub(crate) fn shorter_query(words: &[String], owners: &[String]) -> Option<String> {
+    let (last, others) = words.split_last()?;
+    let length = last.chars().count();
+    if length <= PREFIX_FROM || last.chars().any(is_sign) {
+        return None;
+    }
+    let kept = length.saturating_sub(LONGEST_ENDING).max(PREFIX_FROM);
+    let shorter: String = last.chars().take(kept).collect();
+    let mut all: Vec<String> = others
+        .iter()
+        .map(|word| quoted(word, word.chars().any(is_sign)))
+        .collect();
+    all.push(quoted(&shorter, true));
+    Some(among(owners, all))
+}
+
+fn quoted(word: &str, prefix: bool) -> String {
+    format!(
+        "\"{}\"{}",
+        spread(word).trim(),
+        if prefix { "*" } else { "" }
+    )
+}
+
+/// The query for all of these words, of these owners or of all.
+fn among(owners: &[String], words: Vec<String>) -> String {
+    let words = format!("words : ({})", words.join(" AND "));
     if owners.is_empty() {
         return words;
     }
