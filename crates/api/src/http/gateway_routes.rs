@@ -1,6 +1,6 @@
 //! Routes for administering the gateway itself, with their descriptions.
 
-use super::admin::{calls, config, doctor, schema};
+use super::admin::{calls, config, config_file, doctor, schema};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 
@@ -31,6 +31,29 @@ pub(super) fn table() -> Vec<Route> {
         )
         .query::<config::Unset>()
         .by(config::unset),
+        op(
+            "get",
+            "/api/config/file",
+            Owner,
+            "Get the text of config.toml, with secrets masked",
+        )
+        .by(config_file::get),
+        op(
+            "put",
+            "/api/config/file",
+            Owner,
+            "Replace the text of config.toml",
+        )
+        .request::<config_file::NewConfigFile>()
+        .by(config_file::put),
+        op(
+            "post",
+            "/api/config/check",
+            Owner,
+            "Check a text of config.toml",
+        )
+        .request::<config_file::ConfigToCheck>()
+        .by(config_file::check),
         op(
             "post",
             "/api/config/reload",
