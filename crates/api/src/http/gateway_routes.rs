@@ -1,6 +1,6 @@
 //! Routes for administering the gateway itself, with their descriptions.
 
-use super::admin::{calls, config, config_file, doctor, schema};
+use super::admin::{calls, config, config_file, doctor, rule_templates, schema};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 
@@ -61,6 +61,13 @@ pub(super) fn table() -> Vec<Route> {
             "Apply changes made in config.toml",
         )
         .by(config::reload),
+        op(
+            "get",
+            "/api/rules/templates",
+            Owner,
+            "List ready-made rules",
+        )
+        .by(rule_templates::list),
         op(
             "get",
             "/api/usage/calls",

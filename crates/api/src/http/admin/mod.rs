@@ -1,6 +1,7 @@
 //! Administration over HTTP, mostly for the owner. Each change is recorded in the audit log.
 
 pub mod agents;
+mod approval_context;
 pub mod approvals;
 pub mod artifacts;
 pub mod audit;
@@ -22,6 +23,7 @@ pub mod policy;
 pub mod provider_presets;
 pub mod resources;
 pub mod rewind;
+pub mod rule_templates;
 pub mod schema;
 pub mod secrets;
 pub mod servers;
