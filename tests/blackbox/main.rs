@@ -89,6 +89,7 @@ mod rfc6455;
 mod schemas;
 mod servers_catalogue;
 mod servers_cli;
+mod servers_http;
 mod service;
 mod skills;
 mod socket;

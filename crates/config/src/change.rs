@@ -59,6 +59,13 @@ pub fn machine_changes(old: &Settings, new: &Settings) -> Vec<String> {
     keys
 }
 
+/// Returns the differing keys that may only be changed on the gateway's machine.
+pub fn local_changes(old: &Settings, new: &Settings) -> Vec<String> {
+    let is_local = |key: &String| !NETWORK_KEYS.contains(&key.as_str()) || crate::is_local(key);
+    let keys = machine_changes(old, new).into_iter();
+    keys.filter(is_local).collect()
+}
+
 fn of_machine(shape: &Shape, at: &KeyPath, old: &Value, new: &Value, keys: &mut Vec<String>) {
     // A key that exists on one side only is compared with null.
     static NULL: Value = Value::Null;
@@ -176,6 +183,18 @@ mod tests {
             &["allowed_hosts", "limits.calls_per_day", "policy.rules"],
             &[],
         );
+    }
+
+    #[test]
+    fn settings_that_are_reserved_to_the_machine_are_listed() {
+        let check = |new: &str, keys: &[&str]| {
+            let read = |text| crate::check::check(text).unwrap().0;
+            assert_eq!(local_changes(&read(""), &read(new)), keys, "{new}");
+        };
+        check("[limits]\nresult_bytes = 2000", &[]);
+        check("allowed_hosts = [\"a.example\"]", &[]);
+        check("[node]\nsandbox = \"off\"", &["node"]);
+        check("[mcpServers.x]\ncommand = \"sh\"", &["mcpServers"]);
     }
 
     #[test]

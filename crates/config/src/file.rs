@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::check::{Provenance, check};
 use crate::document::default_file;
 use crate::edit;
-use crate::error::{ConfigError, PathError};
+use crate::error::{ConfigError, PathError, Problem};
+use crate::mask;
 use crate::nearest::suggest_path;
 use crate::path::KeyPath;
 use crate::settings::Settings;
@@ -21,6 +22,15 @@ pub struct Edit {
     pub path: KeyPath,
     /// The new value; `None` removes it, so that the default applies.
     pub value: Option<Value>,
+}
+
+/// The text of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileText {
+    /// As it is.
+    pub text: String,
+    /// With its secrets masked; `None` if they cannot be told from other text.
+    pub masked: Option<String>,
 }
 
 /// The settings file. Its methods block briefly on file I/O.
@@ -43,6 +53,44 @@ impl ConfigFile {
     /// Reads and validates it. A missing file means the defaults; an invalid one is refused with all problems.
     pub fn load(&self) -> Result<(Settings, Provenance), ConfigError> {
         self.check(&self.text()?.unwrap_or_default())
+    }
+
+    /// The whole text; that of the default file if it does not exist.
+    pub fn whole(&self) -> Result<FileText, ConfigError> {
+        let text = self.text()?.unwrap_or_else(default_file);
+        let masked = mask::mask_file(&crate::appended::merged(&text));
+        Ok(FileText { text, masked })
+    }
+
+    /// Validates a text that may contain masked values of the file.
+    pub fn check_text(&self, text: &str) -> Result<Result<Settings, Vec<Problem>>, ConfigError> {
+        let before = self.text()?.unwrap_or_else(default_file);
+        let whole = mask::unmask_file(text, &crate::appended::merged(&before));
+        Ok(whole.and_then(|whole| check(&whole).map(|(settings, _)| settings)))
+    }
+
+    /// Replaces the whole text, with the file's own values for masked ones. `decide` sees the current text and the new
+    /// settings while the file is locked, and returns an error to refuse them. Nothing is written unless the text is
+    /// valid.
+    pub fn replace_text<E>(
+        &self,
+        text: &str,
+        decide: impl FnOnce(&str, &Settings) -> Result<(), E>,
+    ) -> Result<Result<Settings, E>, ConfigError> {
+        let held = self.hold()?;
+        let before = self.read(held.target())?;
+        let now = before.clone().unwrap_or_else(default_file);
+        let whole = mask::unmask_file(text, &crate::appended::merged(&now));
+        let whole = whole.map_err(|problems| ConfigError::Invalid {
+            file: self.path.clone(),
+            problems,
+        })?;
+        let (settings, _) = self.check(&whole)?;
+        if let Err(why) = decide(&now, &settings) {
+            return Ok(Err(why));
+        }
+        self.put(&held, &before, &whole)?;
+        Ok(Ok(settings))
     }
 
     /// Writes the commented default file unless one exists; returns whether it did.

@@ -38,7 +38,7 @@ mod write;
 
 pub use acp::{Acp, AcpAgent, AcpPermissions};
 pub use agents::{Agent, DmScope, Reset, ResetMode, Sessions, ThinkingLevel};
-pub use change::{Changes, diff, machine_changes};
+pub use change::{Changes, diff, local_changes, machine_changes};
 pub use channels::{
     BridgeName, Channel, ChannelAccount, ChannelMode, Channels, DmPolicy, GroupPolicy, Sender,
     Transcription,
@@ -47,9 +47,9 @@ pub use check::{Provenance, Source};
 pub use cron::{AgentHeartbeat, Cron, Heartbeat, MissedPolicy};
 pub use document::default_file;
 pub use error::{ConfigError, PathError, Problem};
-pub use file::{ConfigFile, Edit};
+pub use file::{ConfigFile, Edit, FileText};
 pub use manyhands_core::Decision;
-pub use mask::{is_secret_key, mask, masked, masked_text};
+pub use mask::{is_secret_key, mask, masked, masked_args, masked_text};
 pub use nearest::nearest;
 pub use node::{Node, NodeSandbox};
 pub use oauth::{Oauth, OauthGrant, OauthRole, TokenAlgorithm, TrustedIssuer};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use manyhands_core::Pattern;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// One MCP server: a local `command`, the `url` of a remote one, or the `openapi` document of an HTTP
 /// service.
@@ -109,6 +110,21 @@ impl Default for McpServer {
     }
 }
 
+impl McpServer {
+    /// The entry as it is written to config.toml: only what differs from the defaults.
+    pub fn brief(&self) -> Value {
+        let (mut said, plain) = (json!(self), json!(Self::default()));
+        if let Some(map) = said.as_object_mut() {
+            map.retain(|key, value| plain.get(key) != Some(value));
+            // TOML has no null: unset values inside of tables have to be removed as well.
+            for inner in map.values_mut().filter_map(Value::as_object_mut) {
+                inner.retain(|_, value| !value.is_null());
+            }
+        }
+        said
+    }
+}
+
 /// Transport of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -179,7 +195,25 @@ pub struct Discovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    #[test]
+    fn only_non_default_values_are_written() {
+        let server = McpServer {
+            command: Some("npx".to_owned()),
+            ..McpServer::default()
+        };
+        assert_eq!(server.brief(), json!({ "command": "npx" }));
+        let oauth = OauthSettings {
+            scopes: vec!["read".to_owned()],
+            ..OauthSettings::default()
+        };
+        let server = McpServer {
+            oauth: Some(oauth),
+            ..server
+        };
+        let expected = json!({ "command": "npx", "oauth": { "scopes": ["read"] } });
+        assert_eq!(server.brief(), expected);
+    }
 
     #[test]
     fn the_shape_matches_the_settings() {

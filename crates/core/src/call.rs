@@ -57,6 +57,8 @@ pub struct CallRequest {
     pub max_result_bytes: Option<u64>,
     /// Whether the caller forwards the unchanged result of an MCP server ([`Outcome::raw`]).
     pub wants_raw: bool,
+    /// Whether a person's screen shows what it reads, so that a list that succeeds is not an entry of the audit.
+    pub is_view: bool,
     /// The version that a file must still have to be written; empty if it must not exist yet.
     pub if_version: Option<Arc<str>>,
 }
@@ -89,6 +91,7 @@ impl CallRequest {
             full_result: false,
             max_result_bytes: None,
             wants_raw: false,
+            is_view: false,
             if_version: None,
         }
     }

@@ -133,6 +133,29 @@ pub struct Input {
     pub scopes: Vec<String>,
 }
 
+impl Input {
+    /// A required value that is not secret.
+    pub fn plain(name: &str, description: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            description,
+            secret: false,
+            optional: false,
+            default: None,
+            url: None,
+            scopes: Vec::new(),
+        }
+    }
+
+    /// A required secret.
+    pub fn secret(name: &str, description: String) -> Self {
+        Self {
+            secret: true,
+            ..Self::plain(name, description)
+        }
+    }
+}
+
 impl Directory {
     /// The built-in list.
     pub fn builtin() -> &'static Self {

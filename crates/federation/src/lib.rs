@@ -27,7 +27,8 @@
 //!
 //! # Directory
 //!
-//! [`directory`] is a built-in list of well-known servers, which the owner can add by name.
+//! [`directory`] is a built-in list of well-known servers, which the owner can add by name. [`plan`] shows what a
+//! server about to be added will run.
 //!
 //! # Guests
 //!
@@ -36,4 +37,5 @@
 
 pub mod directory;
 pub mod oauth_guests;
+pub mod plan;
 pub mod servers;

@@ -1,8 +1,8 @@
 //! Model providers, added from presets and removed again.
 //!
-//! Where an API key is sent is decided on this machine: by the program's presets, or by
-//! `models.makers` in the settings file. A remote caller chooses a preset by name and never an
-//! address. The key goes into the vault and the rest into config.toml: both or neither.
+//! Where the key of a preset is sent is decided on this machine: by the program's presets, or by
+//! `models.makers` in the settings file. The owner can also add an endpoint of another address
+//! ([`crate::endpoints`]), with a key of its own. The key goes into the vault and the rest into config.toml: both or neither.
 
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ impl Gateway {
     }
 
     /// Adds the new key to the redactor, then writes.
-    async fn learned(
+    pub(crate) async fn learned(
         &self,
         then: impl Future<Output = Result<(), ToolError>>,
     ) -> Result<(), ToolError> {
@@ -155,7 +155,7 @@ impl Gateway {
     }
 
     /// Restores the previous vault entry, so that a failed change leaves no trace.
-    async fn put_back(&self, name: &str, before: Option<&Secret>) {
+    pub(crate) async fn put_back(&self, name: &str, before: Option<&Secret>) {
         let vault = self.store.vault();
         let put = match before {
             Some(secret) => vault.set(name, secret).await,
@@ -241,7 +241,7 @@ impl Gateway {
 
     /// Edits config.toml as `decide` says and applies it. Settings that could not be applied are
     /// not written.
-    async fn amend_models(
+    pub(crate) async fn amend_models(
         &self,
         decide: impl FnOnce(&Settings) -> Result<Vec<Edit>, ToolError> + Send + 'static,
     ) -> Result<Settings, ToolError> {
@@ -285,7 +285,7 @@ fn named(models: &ModelSettings, name: &str) -> Result<ProviderPreset, ToolError
 }
 
 /// Rejects text that cannot be a key, without repeating it.
-fn check_key(key: &Secret) -> Result<(), ToolError> {
+pub(crate) fn check_key(key: &Secret) -> Result<(), ToolError> {
     let text = key.expose();
     let flaw = if text.is_empty() {
         "must not be empty"
@@ -371,7 +371,7 @@ fn entry(maker: &ProviderPreset) -> Value {
     value
 }
 
-fn provider_path(name: &str) -> KeyPath {
+pub(crate) fn provider_path(name: &str) -> KeyPath {
     let models = KeyPath::default().join("models");
     models.join("providers").join(name)
 }

@@ -269,6 +269,7 @@ impl Approve {
             arguments: shown,
             effects: call.effects,
             rule,
+            reason: call.verdict.as_ref().and_then(|v| v.reason.clone()),
             proposal: serde_json::to_value(propose(call, spec)).ok(),
             taint: call.request.taint.clone(),
             expires: now.plus(Duration::from_secs(minutes * 60)),

@@ -69,6 +69,10 @@ impl Layer for Audit {
                 }
             }
         }
+        // What a screen lists is not a call that somebody makes. Refused and failed ones are recorded all the same.
+        if call.request.is_view && call.effects.only_reads() && result.is_ok() {
+            return result;
+        }
         let mut entry = entry(call, kind, &*self.clock, &self.redactor.load());
         entry.duration_us = u64::try_from(took.as_micros()).ok();
         match &result {
@@ -153,6 +157,8 @@ fn entry(call: &Call, kind: AuditKind, clock: &dyn Clock, redactor: &Redactor) -
         call: Some(call.id),
         caller: call.request.caller.key(),
         agent: call.request.agent.to_string(),
+        actor: call.request.caller.actor.as_ref().map(ToString::to_string),
+        session: call.session().map(str::to_owned),
         tool: spec.map_or_else(
             || redactor.text(&asked).into_owned(),
             |spec| spec.name.to_string(),
@@ -239,6 +245,22 @@ mod tests {
             assert_eq!(found, kinds, "{tool}");
             assert_eq!(entries[0].entry.summary, r#"{"text":"x"}"#);
         }
+    }
+
+    #[tokio::test]
+    async fn what_a_screen_lists_is_no_entry_unless_it_fails_or_changes_something() {
+        let fixture = Fixture::new().await;
+        let view = async |tool: &str, arguments: serde_json::Value| {
+            let mut request = CallRequest::new(tool, arguments, fixture.owner.clone());
+            request.is_view = true;
+            fixture.path.invoke(request).await
+        };
+        view("test::echo", json!({ "text": "x" })).await.unwrap();
+        assert_eq!(fixture.audit("test::echo").await.len(), 0);
+        view("test::echo", json!({ "wrong": 1 })).await.unwrap_err();
+        assert_eq!(fixture.audit("test::echo").await.len(), 1);
+        view("test::count", json!({})).await.unwrap();
+        assert_eq!(fixture.audit("test::count").await.len(), 2);
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub(super) async fn answer(
         Method::ConfigGet => {
             let params: ConfigGetParams = parse(params)?;
             calls
-                .tool("gsv__ConfigGet", json!({ "path": params.path }), None)
+                .view("gsv__ConfigGet", json!({ "path": params.path }), None)
                 .await
         }
         Method::ConfigSet => {
@@ -102,7 +102,7 @@ pub(super) async fn answer(
             // With the slash, so that a file of this name is not read instead.
             let directory = format!("{}/", path.trim_end_matches('/'));
             calls
-                .tool(
+                .view(
                     "gsv__ReadFile",
                     json!({ "path": directory }),
                     params.agent_id,
@@ -143,7 +143,7 @@ pub(super) async fn answer(
         }
         Method::LogsGet => {
             let params: LogsGetParams = parse(params)?;
-            calls.tool("gsv__LogsGet", value(&params)?, None).await
+            calls.view("gsv__LogsGet", value(&params)?, None).await
         }
         Method::NodesList => {
             let nodes = gateway.nodes.list();
@@ -230,7 +230,12 @@ pub(super) async fn answer(
         | Method::CronRun
         | Method::CronRuns => {
             let arguments = cron::arguments(method, params)?;
-            calls.tool("gsv__Cron", arguments, None).await
+            match method {
+                Method::CronStatus | Method::CronList | Method::CronRuns => {
+                    calls.view("gsv__Cron", arguments, None).await
+                }
+                _ => calls.tool("gsv__Cron", arguments, None).await,
+            }
         }
         Method::CronPreview => value(&cron::preview(gateway, parse(params)?)?),
         Method::HeartbeatStatus | Method::HeartbeatStart | Method::HeartbeatTrigger => {
@@ -317,6 +322,18 @@ impl ToolCaller<'_> {
         self.call(tool, arguments, agent)
             .await
             .map(|outcome| outcome.value)
+    }
+
+    /// Lists something. For the owner, whose page asks again whenever it is shown, that is no entry of the audit.
+    async fn view(
+        &self,
+        tool: &str,
+        arguments: Value,
+        agent: Option<String>,
+    ) -> Result<Value, ErrorShape> {
+        let mut request = self.request(tool, arguments, agent)?;
+        request.is_view = self.admitted.caller.is_owner();
+        self.invoke(request).await.map(|outcome| outcome.value)
     }
 
     async fn call(

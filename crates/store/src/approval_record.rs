@@ -99,6 +99,8 @@ pub struct NewApproval {
     pub effects: Effects,
     /// Which rule asked.
     pub rule: String,
+    /// Why: the owner's words beside the rule.
+    pub reason: Option<String>,
     /// The rule that would allow calls like this one, as JSON.
     pub proposal: Option<Value>,
     /// The untrusted text that was read before.
@@ -132,6 +134,8 @@ pub struct ApprovalRecord {
     pub effects: Effects,
     /// Which rule asked.
     pub rule: String,
+    /// Why: the owner's words beside the rule.
+    pub reason: Option<String>,
     /// When it was asked.
     pub created: Timestamp,
     /// When the question, and any answer, stops being good.
@@ -152,6 +156,19 @@ pub struct ApprovalRecord {
     pub scope: ApprovalScope,
     /// What the owner said with the answer; the model receives it.
     pub message: Option<String>,
+}
+
+/// Separates the rule from its reason in their column.
+pub(crate) const PART: char = '\u{1f}';
+
+impl NewApproval {
+    /// The rule with its reason, as stored in one column.
+    pub(crate) fn rule_and_reason(&self) -> String {
+        match &self.reason {
+            Some(reason) => format!("{}{PART}{reason}", self.rule),
+            None => self.rule.clone(),
+        }
+    }
 }
 
 pub(crate) const COLUMNS: &str =
@@ -176,6 +193,11 @@ pub(crate) fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, StoreE
         _ => stored,
     };
     let call = row.text_or_null("used_by_call")?;
+    let asked = row.text("rule")?;
+    let (rule, reason) = match asked.split_once(PART) {
+        Some((rule, reason)) => (rule.to_owned(), Some(reason.to_owned())),
+        None => (asked, None),
+    };
     let (proposal, scope) = (row.text_or_null("proposal")?, row.text("scope")?);
     Ok(ApprovalRecord {
         id,
@@ -187,7 +209,8 @@ pub(crate) fn record(row: &Row, now: Timestamp) -> Result<ApprovalRecord, StoreE
         arguments: serde_json::from_str(&row.text("arguments")?).map_err(|_| damaged())?,
         fingerprint: row.text("fingerprint")?,
         effects: effects_from(&row.text("effects")?).ok_or_else(damaged)?,
-        rule: row.text("rule")?,
+        rule,
+        reason,
         created: Timestamp(row.int("created")?),
         expires,
         state,

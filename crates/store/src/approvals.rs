@@ -84,7 +84,7 @@ impl Approvals {
         .bind(arguments)
         .bind(new.fingerprint.as_str())
         .bind(effects_text(new.effects))
-        .bind(new.rule.as_str())
+        .bind(new.rule_and_reason())
         .bind(now)
         .bind(new.expires)
         .bind(new.proposal.as_ref().map(ToString::to_string))
@@ -310,6 +310,7 @@ mod tests {
             proposal: None,
             taint: manyhands_core::Taint::NONE,
             rule: "shell asks".to_owned(),
+            reason: Some("because".to_owned()),
             expires: LATER,
         }
     }

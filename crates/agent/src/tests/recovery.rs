@@ -123,6 +123,7 @@ async fn a_turn_continues_without_a_tool_that_stays_offline() {
             arguments: serde_json::json!({}),
             effects: Effects::RUNS,
             rule: "test".to_owned(),
+            reason: None,
             proposal: None,
             taint: manyhands_core::Taint::NONE,
             expires: Timestamp(i64::MAX),

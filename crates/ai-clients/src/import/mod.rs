@@ -4,6 +4,8 @@
 //! note for everything that could not be imported.
 
 mod entry;
+mod known_files;
+mod pasted;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -17,6 +19,8 @@ use serde_json::{Map, Value};
 
 use crate::{Client, Format, UserEnv, project_of};
 pub use entry::legal_name;
+pub use known_files::{Source, known_files};
+pub use pasted::{Blank, Pasted};
 pub use values::{is_placeholder, is_secret_value};
 
 use entry::Dialect;

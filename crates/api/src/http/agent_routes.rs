@@ -114,6 +114,13 @@ pub(super) fn table() -> Vec<Route> {
         op("post", "/api/models/test", Owner, "Test a model")
             .request::<models::Test>()
             .by(models::test),
+        op(
+            "get",
+            "/api/models/detect",
+            Owner,
+            "Find model servers on the gateway's machine",
+        )
+        .by(provider_presets::detect),
         op("get", "/api/models/makers", Owner, "List provider presets").by(provider_presets::list),
         op(
             "post",

@@ -1,6 +1,6 @@
 //! Routes of MCP servers and connected accounts, with their descriptions.
 
-use super::admin::{connections, servers};
+use super::admin::{connections, new_servers, servers};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 
@@ -10,9 +10,48 @@ pub(super) fn table() -> Vec<Route> {
     let op = Operation::new;
     vec![
         op("get", "/api/servers", Owner, "List MCP servers").by(servers::list),
-        op("post", "/api/servers", Owner, "Add a remote MCP server")
-            .request::<servers::NewServer>()
-            .by(servers::add),
+        op("post", "/api/servers", Owner, "Add an MCP server")
+            .request::<new_servers::NewServer>()
+            .by(new_servers::add),
+        op(
+            "post",
+            "/api/servers/preview",
+            Owner,
+            "Show what adding an MCP server would do",
+        )
+        .request::<new_servers::PreviewServer>()
+        .by(new_servers::preview),
+        op(
+            "get",
+            "/api/servers/import",
+            Owner,
+            "List MCP servers of other programs on the gateway's machine",
+        )
+        .by(new_servers::importable),
+        op(
+            "post",
+            "/api/servers/import",
+            Owner,
+            "Import MCP servers of another program",
+        )
+        .request::<new_servers::ImportServers>()
+        .by(new_servers::import),
+        op(
+            "put",
+            "/api/servers/{name}",
+            Owner,
+            "Enable or disable an MCP server and its tools",
+        )
+        .request::<servers::ChangeServer>()
+        .by(servers::change),
+        op(
+            "get",
+            "/api/servers/{name}/log",
+            Owner,
+            "Get the last log lines of an MCP server",
+        )
+        .query::<servers::ServerLogQuery>()
+        .by(servers::log),
         op(
             "get",
             "/api/directory/servers",

@@ -7,6 +7,7 @@
 mod table_tests;
 mod text;
 mod url;
+mod whole;
 
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ use crate::settings::Settings;
 use crate::shape::{Mask, Shape, root};
 
 pub(crate) use text::mask_text;
+pub(crate) use whole::{mask_file, unmask_file};
 
 const MASK: &str = "***";
 
@@ -66,6 +68,11 @@ pub fn mask(value: &Value) -> Value {
 /// Replaces every secret in a text, such as a URL, by `***`.
 pub fn masked_text(text: &str) -> String {
     mask_text(text)
+}
+
+/// Replaces every secret in a program's arguments by `***`; whether one is secret can depend on the one before it.
+pub fn masked_args(args: &[String]) -> Vec<String> {
+    text::mask_args(args.iter().map(String::as_str))
 }
 
 /// Returns the effective value at a path, or all of them, with every secret as `***`.

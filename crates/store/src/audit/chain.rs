@@ -65,7 +65,7 @@ impl StoredEntry {
             texts: [
                 entry.kind.as_str().to_owned(),
                 entry.caller.clone(),
-                entry.agent.clone(),
+                entry.on_behalf(),
                 entry.tool.clone(),
                 effects_text(entry.effects),
                 entry.arguments_digest.clone(),
@@ -159,6 +159,7 @@ impl StoredEntry {
             status,
             code,
         ] = self.texts;
+        let (agent, actor, session) = AuditEntry::parts(&agent);
         let kind = AuditKind::ALL.into_iter().find(|k| k.as_str() == kind);
         let status = AuditStatus::ALL.into_iter().find(|s| s.as_str() == status);
         let call = self.call.map(|call| call.parse().map_err(|_| damaged()));
@@ -168,6 +169,8 @@ impl StoredEntry {
             call: call.transpose()?,
             caller,
             agent,
+            actor,
+            session,
             tool,
             effects: effects_from(&effects).ok_or_else(damaged)?,
             arguments_digest,

@@ -80,6 +80,12 @@ pub struct AuditEntry {
     pub caller: String,
     /// The agent.
     pub agent: String,
+    /// Who decided to make the call, where that was not the caller itself: `agent:main` in a turn, or `job:ID`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// The session whose turn made the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The tool.
     pub tool: String,
     /// Effects of the call.
@@ -105,6 +111,8 @@ impl AuditEntry {
             call: None,
             caller: String::new(),
             agent: String::new(),
+            actor: None,
+            session: None,
             tool: String::new(),
             effects: Effects::default(),
             arguments_digest: String::new(),
@@ -128,6 +136,9 @@ impl AuditEntry {
         ] {
             sanitize(text, MAX_TEXT);
         }
+        for text in [&mut self.actor, &mut self.session].into_iter().flatten() {
+            sanitize(text, MAX_TEXT);
+        }
         // The column is signed; a larger value would come back negative and break the hash.
         self.duration_us = self.duration_us.map(|us| us.min(i64::MAX as u64));
         self
@@ -138,6 +149,37 @@ fn sanitize(text: &mut String, limit: usize) {
     text.truncate(text.floor_char_boundary(limit));
     if text.contains('\0') {
         *text = text.replace('\0', " ");
+    }
+}
+
+/// Separates the parts of the agent's column. No agent, actor or session contains it.
+pub(super) const PART: char = '\u{1f}';
+
+impl AuditEntry {
+    /// The agent with the actor and the session, as stored in one column: the hash of every chain covers the same
+    /// columns.
+    pub(super) fn on_behalf(&self) -> String {
+        let mut text = self.agent.replace(PART, " ");
+        if self.actor.is_some() || self.session.is_some() {
+            for part in [&self.actor, &self.session] {
+                text.push(PART);
+                text.push_str(&part.as_deref().unwrap_or_default().replace(PART, " "));
+            }
+        }
+        text
+    }
+
+    /// Reads what [`AuditEntry::on_behalf`] wrote: agent, actor and session.
+    pub(super) fn parts(column: &str) -> (String, Option<String>, Option<String>) {
+        let mut parts = column.split(PART);
+        let agent = parts.next().unwrap_or_default().to_owned();
+        let mut part = || {
+            parts
+                .next()
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned)
+        };
+        (agent, part(), part())
     }
 }
 
@@ -158,6 +200,28 @@ pub struct AuditRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_actor_and_the_session_share_the_agents_column() {
+        let check = |actor: Option<&str>, session: Option<&str>, column: &str| {
+            let entry = AuditEntry {
+                agent: "main".to_owned(),
+                actor: actor.map(str::to_owned),
+                session: session.map(str::to_owned),
+                ..AuditEntry::new(AuditKind::Event, Timestamp(1))
+            };
+            assert_eq!(entry.on_behalf(), column);
+            let parts = (entry.agent, entry.actor, entry.session);
+            assert_eq!(AuditEntry::parts(column), parts);
+        };
+        check(None, None, "main");
+        check(
+            Some("agent:main"),
+            Some("agent:main:a"),
+            "main\u{1f}agent:main\u{1f}agent:main:a",
+        );
+        check(Some("job:1"), None, "main\u{1f}job:1\u{1f}");
+    }
 
     #[test]
     fn texts_are_cut_between_characters_and_hold_no_nul() {

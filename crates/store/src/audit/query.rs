@@ -4,7 +4,7 @@ use manyhands_core::{CallId, Pattern, Timestamp};
 
 use super::Audit;
 use super::chain::{COLUMNS, StoredEntry};
-use super::entry::{AuditRecord, AuditStatus};
+use super::entry::{AuditRecord, AuditStatus, PART};
 use crate::error::StoreError;
 use crate::sql::Statement;
 
@@ -53,7 +53,11 @@ impl Audit {
                 select = select.then_with(" AND caller = ", caller.as_str());
             }
             if let Some(agent) = &filter.agent {
-                select = select.then_with(" AND agent = ", agent.as_str());
+                // Alone, or with an actor and a session after it.
+                select = select.then_with(" AND (agent = ", agent.as_str());
+                select = select.then_with(" OR (agent >= ", format!("{agent}{PART}"));
+                let end = format!("{agent}{}", char::from(PART as u8 + 1));
+                select = select.then_with(" AND agent < ", end).then("))");
             }
             if let Some(call) = filter.call {
                 select = select.then_with(" AND call_id = ", call.to_string());

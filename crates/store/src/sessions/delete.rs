@@ -259,6 +259,7 @@ mod tests {
             fingerprint: key.to_owned(),
             effects: Effects::RUNS,
             rule: "shell asks".to_owned(),
+            reason: None,
             proposal: None,
             taint: manyhands_core::Taint::NONE,
             expires: Timestamp(9_000),

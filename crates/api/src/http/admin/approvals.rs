@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::approval_context::{self, RuleShown};
 use super::{body, query};
 use crate::http::object::Json;
 
@@ -84,6 +85,14 @@ pub struct Approval {
     scope: ApprovalScope,
     /// The owner's message.
     message: Option<String>,
+    /// The rule that asked, with its text.
+    rule_shown: RuleShown,
+    /// The owner's words beside that rule.
+    reason: Option<String>,
+    /// First line of the message that the agent works on.
+    task: Option<String>,
+    /// The change of an edit or a patch, as a unified diff.
+    diff: Option<String>,
 }
 
 /// A list of approval requests.
@@ -100,9 +109,13 @@ pub struct ApprovalDecided {
     approval: Approval,
 }
 
-impl From<ApprovalRecord> for Approval {
-    fn from(record: ApprovalRecord) -> Self {
+impl Approval {
+    async fn of(record: ApprovalRecord, gateway: &Gateway) -> Self {
         Self {
+            rule_shown: approval_context::rule(&record, &gateway.settings.current()),
+            task: approval_context::task(&record, gateway).await,
+            diff: approval_context::diff(&record.arguments),
+            reason: record.reason,
             id: record.id,
             state: record.state.as_str().to_owned(),
             tool: record.tool,
@@ -132,9 +145,11 @@ pub async fn list(
 ) -> Answer<ApprovalList> {
     let state = (!query(which)?.all).then_some(ApprovalState::Pending);
     let records = gateway.path.approvals().list(state).await?;
-    answer(ApprovalList {
-        approvals: records.into_iter().map(Approval::from).collect(),
-    })
+    let mut approvals = Vec::with_capacity(records.len());
+    for record in records {
+        approvals.push(Approval::of(record, &gateway).await);
+    }
+    answer(ApprovalList { approvals })
 }
 
 /// Decides a request.
@@ -158,6 +173,6 @@ pub async fn decide(
     let message = given.message.as_deref();
     let record = gateway.decide(&owner.caller, id, decision, message).await?;
     answer(ApprovalDecided {
-        approval: record.into(),
+        approval: Approval::of(record, &gateway).await,
     })
 }

@@ -38,11 +38,68 @@ pub struct AuditQuery {
     limit: Option<u32>,
 }
 
+/// What kind of caller it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WhoKind {
+    /// The owner, a guest, or somebody in a chat.
+    Person,
+    /// An agent in a turn, or a job.
+    Agent,
+    /// A program with a token.
+    Token,
+    /// A node.
+    Node,
+    /// The gateway itself.
+    Gateway,
+}
+
+/// Who decided to make a call.
+#[derive(PartialEq, Eq, Debug, Serialize, JsonSchema)]
+pub struct Who {
+    /// Name of the token, agent, job or node; for somebody in a chat, the channel and id.
+    name: String,
+    /// What it is.
+    kind: WhoKind,
+}
+
+impl Who {
+    /// The actor of an entry, or else its caller by its key.
+    fn of(actor: Option<&str>, caller: &str) -> Self {
+        let key = actor.unwrap_or(caller);
+        let (kind, name) = key.split_once(':').unwrap_or((key, key));
+        // A token's key ends with its id; its name may contain colons.
+        let token = || name.rsplit_once(':').map_or(name, |(name, _)| name);
+        let (kind, name) = match kind {
+            "agent" | "job" => (WhoKind::Agent, name),
+            "person" => (WhoKind::Person, name),
+            "owner" | "guest" => (WhoKind::Person, token()),
+            "node" => (WhoKind::Node, token()),
+            "gateway" | "" => (WhoKind::Gateway, "gateway"),
+            _ => (WhoKind::Token, token()),
+        };
+        Self {
+            name: name.to_owned(),
+            kind,
+        }
+    }
+}
+
+/// An audit entry with who it was.
+#[derive(Serialize, JsonSchema)]
+pub struct AuditView {
+    /// The entry.
+    #[serde(flatten)]
+    record: AuditRecord,
+    /// Who decided to make the call.
+    who: Who,
+}
+
 /// A list of audit entries.
 #[derive(Serialize, JsonSchema)]
 pub struct AuditList {
     /// Entries, newest first.
-    entries: Vec<AuditRecord>,
+    entries: Vec<AuditView>,
 }
 
 /// Lists entries, newest first.
@@ -68,11 +125,47 @@ pub async fn list(
         limit: Some(limit),
     };
     let entries = gateway.store.audit().query(&filter).await?;
-    answer(AuditList { entries })
+    let entries = entries.into_iter().map(|record| AuditView {
+        who: Who::of(record.entry.actor.as_deref(), &record.entry.caller),
+        record,
+    });
+    answer(AuditList {
+        entries: entries.collect(),
+    })
 }
 
 /// Verifies the whole chain.
 pub async fn verify(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<ChainVerdict> {
     let verdict = gateway.store.audit().verify(VerifyFrom::Genesis).await?;
     answer(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_decided_is_told_from_the_keys() {
+        let check = |actor: Option<&str>, caller: &str, kind: WhoKind, name: &str| {
+            let who = Who::of(actor, caller);
+            assert_eq!(
+                (who.kind, who.name.as_str()),
+                (kind, name),
+                "{actor:?} {caller}"
+            );
+        };
+        check(None, "owner:laptop:ID", WhoKind::Person, "laptop");
+        check(
+            Some("agent:main"),
+            "owner:laptop:ID",
+            WhoKind::Agent,
+            "main",
+        );
+        check(Some("job:J"), "owner:laptop:ID", WhoKind::Agent, "J");
+        check(None, "client:my:script:ID", WhoKind::Token, "my:script");
+        check(None, "node:box:ID", WhoKind::Node, "box");
+        check(None, "person:telegram:42", WhoKind::Person, "telegram:42");
+        check(None, "gateway", WhoKind::Gateway, "gateway");
+        check(None, "", WhoKind::Gateway, "gateway");
+    }
 }

@@ -1,18 +1,21 @@
 //! Administration over HTTP, mostly for the owner. Each change is recorded in the audit log.
 
 pub mod agents;
+mod approval_context;
 pub mod approvals;
 pub mod artifacts;
 pub mod audit;
 pub mod calls;
 pub mod channels;
 pub mod config;
+pub mod config_file;
 pub mod connections;
 pub mod delete;
 pub mod doctor;
 pub mod mail;
 pub mod memory;
 pub mod models;
+pub mod new_servers;
 pub mod nodes;
 pub mod people;
 pub mod pictures;
@@ -20,6 +23,7 @@ pub mod policy;
 pub mod provider_presets;
 pub mod resources;
 pub mod rewind;
+pub mod rule_templates;
 pub mod schema;
 pub mod search;
 pub mod secrets;

@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use manyhands_config::models::ProviderKind;
 use manyhands_core::{Secret, ToolError};
 use manyhands_gateway::Gateway;
+use manyhands_gateway::endpoints::{self, NewEndpoint};
 use manyhands_gateway::provider_presets::{AsDefault, KeyFate, NewProvider};
 use manyhands_http_common::{Answer, Owner, Refusal, answer};
 use manyhands_llm::{ModelId, PresetStatus, ProviderPreset};
@@ -100,15 +101,21 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Maker
     })
 }
 
-/// A provider to add. The request cannot choose the endpoint.
+/// A provider to add: a preset, or the endpoint at a URL.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AddProvider {
     /// Name of the preset.
-    maker: String,
-    /// Model id at the provider; the suggested one by default.
+    maker: Option<String>,
+    /// Instead of a preset: base URL of an OpenAI-compatible endpoint. A private address has to be in
+    /// `egress.allow_private`, except for the usual ports of model servers on the gateway's machine.
+    base_url: Option<String>,
+    /// With `baseUrl`: name of the provider; derived from the URL by default.
+    name: Option<String>,
+    /// Model id at the provider; the suggested or only one by default.
     model: Option<String>,
-    /// API key, stored in the vault under the preset's name. By default the existing key is used.
+    /// API key, stored in the vault under the provider's name. By default the existing key of a preset is used; an
+    /// endpoint gets no other key than this one.
     #[serde(default, deserialize_with = "hidden")]
     #[schemars(with = "Option<String>")]
     key: Option<Secret>,
@@ -157,17 +164,40 @@ pub async fn add(
     add: Result<Json<AddProvider>, JsonRejection>,
 ) -> Answer<ProviderAdded> {
     let add = body(add)?;
-    let wanted = NewProvider {
-        maker: add.maker,
-        model: add.model,
-        key: add.key,
-        default: match add.default {
-            Some(true) => AsDefault::Yes,
-            Some(false) => AsDefault::No,
-            None => AsDefault::IfNone,
-        },
+    let default = match add.default {
+        Some(true) => AsDefault::Yes,
+        Some(false) => AsDefault::No,
+        None => AsDefault::IfNone,
     };
-    let added = gateway.add_provider(&owner.caller, wanted).await?;
+    let added = match (add.maker, add.base_url) {
+        (Some(maker), None) if add.name.is_none() => {
+            let wanted = NewProvider {
+                maker,
+                model: add.model,
+                key: add.key,
+                default,
+            };
+            gateway.add_provider(&owner.caller, wanted).await?
+        }
+        (None, Some(base_url)) => {
+            let wanted = NewEndpoint {
+                base_url,
+                name: add.name,
+                model: add.model,
+                key: add.key,
+                default,
+            };
+            gateway.add_endpoint(&owner.caller, wanted).await?
+        }
+        (Some(_), None) => {
+            let message = "needs baseUrl: a preset has a name of its own";
+            return Err(Refusal(ToolError::parameter("name", message)));
+        }
+        _ => {
+            let message = "give either maker or baseUrl";
+            return Err(Refusal(ToolError::parameter("maker", message)));
+        }
+    };
     let models = gateway.model_registry.now();
     // Cancels the request to the provider if the client disconnects.
     let gone = CancellationToken::new();
@@ -213,5 +243,38 @@ pub async fn remove(
         name,
         removed: true,
         key_removed: removed.key,
+    })
+}
+
+/// A model server on the gateway's machine.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DetectedServer {
+    /// What it is, such as `Ollama`.
+    name: String,
+    /// Its base URL, to add it by.
+    base_url: String,
+    /// Ids of its models.
+    models: Vec<String>,
+}
+
+/// Model servers on the gateway's machine.
+#[derive(Serialize, JsonSchema)]
+pub struct DetectedServers {
+    /// Those that answered.
+    found: Vec<DetectedServer>,
+}
+
+/// Looks for Ollama, LM Studio, llama.cpp and vLLM on their usual ports of the gateway's machine.
+pub async fn detect(_: Owner) -> Answer<DetectedServers> {
+    let found = endpoints::detect().await.into_iter();
+    answer(DetectedServers {
+        found: found
+            .map(|one| DetectedServer {
+                name: one.name,
+                base_url: one.base_url,
+                models: one.models,
+            })
+            .collect(),
     })
 }

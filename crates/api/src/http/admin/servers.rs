@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use manyhands_config::{McpServer, masked_text};
-use manyhands_core::{ErrorCode, ServerName, ToolError};
+use manyhands_core::{Caller, ErrorCode, ServerName, ToolError};
 use manyhands_federation::directory::{Directory, Listing};
 use manyhands_federation::servers::{AcceptSelection, Server};
 use manyhands_gateway::Gateway;
@@ -20,16 +20,22 @@ use serde_json::{Value, json};
 
 use super::{body, query};
 use crate::http::object::Json;
-use crate::http::patterns;
 
-/// The status of a server; only name and state if it is disabled.
+/// The status of a server; without details if it is disabled.
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ServerView {
     /// Its name.
     #[schemars(with = "String")]
     name: ServerName,
     /// State of its connections; the most significant if there are several.
     state: ServerState,
+    /// Whether it is enabled.
+    enabled: bool,
+    /// Disabled tools, by the server's names.
+    disabled_tools: Vec<String>,
+    /// Whether it has a log: that of its program.
+    log: bool,
     /// Details, unless it is disabled.
     #[serde(flatten)]
     more: Option<ServerMore>,
@@ -141,9 +147,9 @@ pub struct ServerShown {
 pub struct ServerAdded {
     /// Its name.
     #[schemars(with = "String")]
-    name: ServerName,
+    pub(super) name: ServerName,
     /// Always true.
-    added: bool,
+    pub(super) added: bool,
 }
 
 /// The response after a server was removed.
@@ -170,15 +176,11 @@ pub async fn list(State(gateway): State<Arc<Gateway>>, _: Owner) -> Answer<Serve
     let all = gateway.servers.all();
     let mut servers: Vec<ServerView> = all.iter().map(|one| shown(one)).collect();
     let settings = gateway.settings.current();
-    let off = settings
+    let disabled = settings
         .mcp_servers
         .iter()
         .filter(|(_, config)| !config.enabled);
-    servers.extend(off.map(|(name, _)| ServerView {
-        name: name.clone(),
-        state: ServerState::Off,
-        more: None,
-    }));
+    servers.extend(disabled.map(|(name, config)| off(name, config)));
     answer(ServerList {
         count: servers.len(),
         servers,
@@ -225,16 +227,31 @@ pub async fn show(
         tool: one.there.clone(),
         description: one.definition["description"].as_str().map(str::to_owned),
     });
-    // Programs may log their settings, and with them credentials.
-    let mut stderr = json!(server.stderr());
-    gateway.redact(&mut stderr);
     answer(ServerShown {
         view: shown(&server),
         tool_list: tools.collect(),
         held_back: server.pins().iter().filter_map(held).collect(),
         left_out: offer.left_out.clone(),
-        stderr: stderr.as_str().unwrap_or_default().to_owned(),
+        stderr: log_of(&gateway, &server),
     })
+}
+
+/// A disabled server.
+fn off(name: &ServerName, config: &McpServer) -> ServerView {
+    ServerView {
+        name: name.clone(),
+        state: ServerState::Off,
+        enabled: false,
+        disabled_tools: disabled_tools(config),
+        log: false,
+        more: None,
+    }
+}
+
+/// The tools that are disabled by name; patterns are the owner's own.
+fn disabled_tools(config: &McpServer) -> Vec<String> {
+    let names = config.hide.iter().map(|one| one.to_string());
+    names.filter(|one| !one.contains('*')).collect()
 }
 
 fn shown(server: &Server) -> ServerView {
@@ -255,6 +272,9 @@ fn shown(server: &Server) -> ServerView {
     ServerView {
         name: server.name().clone(),
         state: state.unwrap_or(ServerState::Idle),
+        enabled: true,
+        disabled_tools: disabled_tools(config),
+        log: config.command.is_some(),
         more: Some(ServerMore {
             server: server.path(),
             kind,
@@ -295,34 +315,22 @@ fn held(pin: &Pin) -> Option<HeldTool> {
     })
 }
 
-/// A server to add.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewServer {
-    /// Name: 1-32 of A-Z, a-z, 0-9, - and _.
-    #[schemars(regex(pattern = patterns::SERVER), length(max = 32))]
-    name: String,
-    /// The entry under `mcpServers` in config.toml. Only remote servers with a `url` can be added
-    /// over the network; local commands are set in the file.
+/// Adds a remote server by its whole entry.
+pub(super) async fn add_remote(
+    gateway: &Arc<Gateway>,
+    caller: &Caller,
+    name: &str,
     server: McpServer,
-}
-
-/// Adds a remote server.
-pub async fn add(
-    State(gateway): State<Arc<Gateway>>,
-    Owner(owner): Owner,
-    add: Result<Json<NewServer>, JsonRejection>,
 ) -> Answer<ServerAdded> {
-    let NewServer { name, server } = body(add)?;
     let name: ServerName = name
         .parse()
         .map_err(|e| Refusal(ToolError::parameter("name", format!("{e}"))))?;
-    // Commands start programs on the gateway's machine and documents are read from it, so both are
-    // set in the file only.
+    // An entry also says in which folder and sandbox a program starts, and documents are read from the gateway's
+    // machine, so both are set in the file only.
     if server.url.is_none() || server.command.is_some() || server.openapi.is_some() {
-        let message = "only a server with a url can be added over the network";
+        let message = "only a server with a url can be added over the network as an entry";
         return Err(Refusal(ToolError::new(ErrorCode::Forbidden, message).hint(
-            "on the gateway's machine, `manyhands mcp add` also accepts local commands and OpenAPI documents",
+            "give `command` and `confirm` for a local command; on the gateway's machine, `manyhands mcp add` also accepts OpenAPI documents",
         )));
     }
     // Setting it would replace the existing entry.
@@ -330,20 +338,104 @@ pub async fn add(
         let message = format!("a server named {name} already exists");
         return Err(Refusal(ToolError::new(ErrorCode::Conflict, message)));
     }
-    let mut value = json!(server);
-    let plain = json!(McpServer::default());
-    if let Some(map) = value.as_object_mut() {
-        map.retain(|key, value| plain.get(key) != Some(value)); // the file holds only what differs from the defaults
-        // TOML has no null.
-        if let Some(Value::Object(oauth)) = map.get_mut("oauth") {
-            oauth.retain(|_, value| !value.is_null());
-        }
-    }
     gateway
-        .set_local(&owner.caller, &key(&name), Some(value))
+        .set_local(caller, &key(&name), Some(server.brief()))
         .await?;
     gateway.servers.take_over(&gateway.settings).await; // awaited, so that the server is listed when this returns
     answer(ServerAdded { name, added: true })
+}
+
+/// A change of a server.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ChangeServer {
+    /// Whether it is enabled.
+    enabled: Option<bool>,
+    /// Tools to disable, by the server's names; replaces the previous ones.
+    disabled_tools: Option<Vec<String>>,
+}
+
+/// Enables or disables a server, and its tools.
+pub async fn change(
+    State(gateway): State<Arc<Gateway>>,
+    Owner(owner): Owner,
+    Path(name): Path<String>,
+    change: Result<Json<ChangeServer>, JsonRejection>,
+) -> Answer<ServerView> {
+    let change = body(change)?;
+    let name = configured(&gateway, &name)?;
+    let tools = change.disabled_tools.as_deref();
+    gateway
+        .change_server(&owner.caller, &name, change.enabled, tools)
+        .await?;
+    match gateway.servers.get(name.as_str()) {
+        Ok(server) => answer(shown(&server)),
+        Err(_) => {
+            let settings = gateway.settings.current();
+            let config = settings.mcp_servers.get(&name);
+            let config = config.ok_or_else(|| unknown(name.as_str()))?;
+            answer(off(&name, config))
+        }
+    }
+}
+
+/// How much of a log to return.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServerLogQuery {
+    /// Number of lines; 200 by default.
+    #[schemars(range(min = 1, max = 10_000))]
+    lines: Option<usize>,
+}
+
+/// The log of a server.
+#[derive(Serialize, JsonSchema)]
+pub struct ServerLog {
+    /// Last lines, oldest first.
+    lines: Vec<String>,
+}
+
+/// Returns the last log lines of a server's program.
+pub async fn log(
+    State(gateway): State<Arc<Gateway>>,
+    _: Owner,
+    Path(name): Path<String>,
+    which: Result<Query<ServerLogQuery>, QueryRejection>,
+) -> Answer<ServerLog> {
+    let count = query(which)?.lines.unwrap_or(200);
+    if !(1..=10_000).contains(&count) {
+        return Err(ToolError::parameter("lines", "must be 1 to 10000").into());
+    }
+    let name = configured(&gateway, &name)?;
+    // A disabled server has no program, and so no log.
+    let text = gateway.servers.get(name.as_str());
+    let text = text
+        .map(|server| log_of(&gateway, &server))
+        .unwrap_or_default();
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let first = lines.len().saturating_sub(count);
+    answer(ServerLog {
+        lines: lines[first..].to_vec(),
+    })
+}
+
+/// The log of a server without secrets: programs may log their settings, and with them credentials.
+fn log_of(gateway: &Gateway, server: &Server) -> String {
+    let mut text = json!(server.stderr());
+    gateway.redact(&mut text);
+    text.as_str().unwrap_or_default().to_owned()
+}
+
+fn unknown(name: &str) -> Refusal {
+    Refusal(ToolError::not_found(format!("no MCP server {name:?}")))
+}
+
+/// The name of a server in the settings.
+fn configured(gateway: &Gateway, name: &str) -> Result<ServerName, Refusal> {
+    let settings = gateway.settings.current();
+    let mut names = settings.mcp_servers.keys();
+    let found = names.find(|known| known.as_str() == name);
+    found.cloned().ok_or_else(|| unknown(name))
 }
 
 /// Removes a server from the settings and forgets its accepted tools.
@@ -352,14 +444,7 @@ pub async fn remove(
     Owner(owner): Owner,
     Path(name): Path<String>,
 ) -> Answer<ServerRemoved> {
-    let known = gateway.settings.current();
-    let found = known
-        .mcp_servers
-        .keys()
-        .find(|known| known.as_str() == name);
-    let found = found
-        .cloned()
-        .ok_or_else(|| Refusal(ToolError::not_found(format!("no MCP server {name:?}"))))?;
+    let found = configured(&gateway, &name)?;
     gateway.set_local(&owner.caller, &key(&found), None).await?;
     gateway.store.pins().remove(found.as_str()).await?;
     answer(ServerRemoved {

@@ -1,7 +1,7 @@
 //! `mcp import`: imports servers from other programs' settings.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use manyhands_config::McpServer;
@@ -14,19 +14,9 @@ use crate::commands::call::encode;
 use crate::context::CliContext;
 use crate::own_gateway;
 use crate::remote::{Remote, text};
-use manyhands_ai_clients::import::{Contents, ImportedServer, VaultEntry, read};
+use manyhands_ai_clients::import::{ImportedServer, Source, VaultEntry, known_files};
 use manyhands_ai_clients::{Client, UserEnv};
 use manyhands_terminal::output::{self, Done, Failure};
-
-/// Maximum size of a file; some programs keep large amounts of other data in it.
-const MAX_FILE: u64 = 64 * 1024 * 1024;
-
-/// A file and the servers in it.
-struct Source {
-    path: PathBuf,
-    owner: Option<Client>,
-    contents: Contents,
-}
 
 /// What to import.
 struct Selection {
@@ -46,7 +36,7 @@ pub async fn run(import: Import, ctx: &CliContext) -> Done {
     let missing = wanted
         .names
         .iter()
-        .filter(|name| !is_there(&wanted.sources, name));
+        .filter(|name| !wanted.sources.iter().any(|source| source.has(name)));
     let missing: Vec<&str> = missing.map(String::as_str).collect();
     if !missing.is_empty() {
         return Err(Failure(format!(
@@ -117,7 +107,7 @@ fn wanted(import: &Import, ctx: &CliContext) -> Result<Selection, Failure> {
     let first = names.first().cloned().unwrap_or_default();
     if let Ok(client) = first.parse::<Client>() {
         names.remove(0);
-        let sources = known_files(&[client], &user_env, &here);
+        let sources = read_known(&[client], &user_env, &here);
         if sources.is_empty() {
             let files = client.files(&user_env, &here);
             let files: Vec<String> = files
@@ -140,19 +130,15 @@ fn wanted(import: &Import, ctx: &CliContext) -> Result<Selection, Failure> {
     if is_path {
         let file = ctx.file(Path::new(&first))?;
         names.remove(0);
-        let contents = load(&file, None, &user_env)
+        let source = Source::load(&file, None, &user_env)
             .map_err(|why| Failure(format!("{}: {why}", file.display())))?;
-        if contents.found.is_empty() && contents.skipped.is_empty() {
+        if source.is_empty() {
             return Err(Failure(format!(
                 "{} contains no MCP servers",
                 file.display()
             )));
         }
-        let sources = vec![Source {
-            path: file,
-            owner: None,
-            contents,
-        }];
+        let sources = vec![source];
         return Ok(Selection {
             sources,
             names,
@@ -160,59 +146,16 @@ fn wanted(import: &Import, ctx: &CliContext) -> Result<Selection, Failure> {
         });
     }
     Ok(Selection {
-        sources: known_files(&Client::ALL, &user_env, &here),
+        sources: read_known(&Client::ALL, &user_env, &here),
         names,
         everything: import.all,
     })
 }
 
 /// Reads the files of these programs; unreadable ones are reported and skipped.
-fn known_files(clients: &[Client], user_env: &UserEnv, here: &Path) -> Vec<Source> {
-    let mut sources: Vec<Source> = Vec::new();
-    for client in clients {
-        for path in client.files(user_env, here) {
-            // The project's and the user's file can be the same, if run in the home directory.
-            if sources.iter().any(|source| source.path == path) || !path.is_file() {
-                continue;
-            }
-            match load(&path, Some(*client), user_env) {
-                Ok(contents) if contents.found.is_empty() && contents.skipped.is_empty() => {}
-                Ok(contents) => {
-                    let owner = Some(*client);
-                    sources.push(Source {
-                        path,
-                        owner,
-                        contents,
-                    });
-                }
-                Err(why) => output::print_note(format!("skipped {}: {why}", path.display())),
-            }
-        }
-    }
-    sources
-}
-
-fn load(path: &Path, client: Option<Client>, user_env: &UserEnv) -> Result<Contents, String> {
-    // A named pipe or device would block or never end.
-    let about = std::fs::metadata(path).map_err(|e| e.to_string())?;
-    if !about.is_file() || about.len() > MAX_FILE {
-        return Err(format!(
-            "not a regular file of at most {} MiB",
-            MAX_FILE / 1024 / 1024
-        ));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    read(&text, path, client, user_env)
-}
-
-fn is_there(sources: &[Source], name: &str) -> bool {
-    sources.iter().any(|source| {
-        let contents = &source.contents;
-        let found = contents.found.iter();
-        found
-            .clone()
-            .any(|one| one.name.as_str() == name || one.given == name)
-            || contents.skipped.iter().any(|one| one.given == name)
+fn read_known(clients: &[Client], user_env: &UserEnv, here: &Path) -> Vec<Source> {
+    known_files(clients, user_env, here, |path, why| {
+        output::print_note(format!("skipped {}: {why}", path.display()));
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use manyhands_config::{ConfigFile, McpServer};
 use manyhands_core::ServerName;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::context::CliContext;
@@ -84,10 +84,10 @@ impl ServerStore {
                     // Servers can be added before the gateway was ever started.
                     make_home(home)?;
                 }
-                file.set(&key(name), &brief(server))?;
+                file.set(&key(name), &server.brief())?;
             }
             Self::Remote(remote) => {
-                let new = json!({ "name": name, "server": brief(server) });
+                let new = json!({ "name": name, "server": server.brief() });
                 remote.expect_post("/api/servers", &new).await?;
             }
         }
@@ -149,43 +149,4 @@ fn make_home(home: &Path) -> Result<(), Failure> {
 /// Dotted path of a server in the settings.
 pub fn key(name: &ServerName) -> String {
     format!("mcpServers.{name}")
-}
-
-/// The settings that differ from the defaults.
-fn brief(server: &McpServer) -> Value {
-    let (mut said, plain) = (json!(server), json!(McpServer::default()));
-    if let Some(map) = said.as_object_mut() {
-        // Defaults are left out: the file should show only what the user decided.
-        map.retain(|key, value| plain.get(key) != Some(value));
-        // TOML has no null: unset values inside of tables have to be removed as well.
-        for inner in map.values_mut().filter_map(Value::as_object_mut) {
-            inner.retain(|_, value| !value.is_null());
-        }
-    }
-    said
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use manyhands_config::OauthSettings;
-
-    #[test]
-    fn only_non_default_values_are_written() {
-        let server = McpServer {
-            command: Some("npx".to_owned()),
-            ..McpServer::default()
-        };
-        assert_eq!(brief(&server), json!({ "command": "npx" }));
-        let oauth = OauthSettings {
-            scopes: vec!["read".to_owned()],
-            ..OauthSettings::default()
-        };
-        let server = McpServer {
-            oauth: Some(oauth),
-            ..server
-        };
-        let expected = json!({ "command": "npx", "oauth": { "scopes": ["read"] } });
-        assert_eq!(brief(&server), expected);
-    }
 }

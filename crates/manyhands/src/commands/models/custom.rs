@@ -10,6 +10,7 @@ use std::time::Duration;
 use manyhands_config::models::ProviderSettings;
 use manyhands_config::{ConfigFile, Edit, KeyPath, Settings};
 use manyhands_core::Secret;
+use manyhands_gateway::endpoints;
 use manyhands_guard::{Egress, FetchLimits, HeaderMap, HeaderValue, Method};
 use serde_json::{Value, json};
 use url::{Host, Url};
@@ -55,7 +56,7 @@ pub async fn add(new: CustomProvider, json: bool, ctx: &CliContext) -> Done {
     let settings = file.load()?.0;
     let name = match &new.name {
         Some(name) => legal(name)?.to_owned(),
-        None => derived(&url, &settings),
+        None => endpoints::provider_name(&url, &settings),
     };
     let known = settings.models.providers.get(&name);
     if let Some(known) = known
@@ -110,63 +111,20 @@ pub async fn add(new: CustomProvider, json: bool, ctx: &CliContext) -> Done {
 
 /// Checks a base URL and removes a slash at its end.
 fn base(given: &str) -> Result<String, Failure> {
-    let wrong = |why: &str| {
-        Err(Failure(format!(
+    endpoints::base_url(given).map_err(|why| {
+        Failure(format!(
             "--base-url {why}\nhint: it looks like http://127.0.0.1:8080/v1"
-        )))
-    };
-    let url = match Url::parse(given) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
-        Ok(_) => return wrong("must be an http or https URL"),
-        Err(error) => return wrong(&format!("is not a URL: {error}")),
-    };
-    // It would be stored, and shown, in plain text.
-    if !url.username().is_empty() || url.password().is_some() {
-        return wrong("must not contain a user name or password; the API key is asked for");
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return wrong("must not have a query or fragment");
-    }
-    let whole = url.as_str().trim_end_matches('/');
-    let whole = whole.strip_suffix("/chat/completions").unwrap_or(whole);
-    Ok(whole.strip_suffix("/models").unwrap_or(whole).to_owned())
+        ))
+    })
 }
 
 fn legal(name: &str) -> Result<&str, Failure> {
-    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    match !name.is_empty() && name.len() <= 64 && name.chars().all(fits) {
+    match endpoints::is_provider_name(name) {
         true => Ok(name),
         false => Err(Failure(
             "the provider's name must have 1 to 64 of a-z, 0-9, - and _\nhint: for an API key, leave it out and use the prompt or standard input"
                 .to_owned(),
         )),
-    }
-}
-
-/// A name for a provider: from its domain, or `local`; numbered if it is taken by another URL.
-fn derived(base: &str, settings: &Settings) -> String {
-    let url = Url::parse(base).ok();
-    let word = match url.as_ref().and_then(Url::host) {
-        Some(Host::Domain(domain)) if domain.contains('.') => {
-            let labels: Vec<&str> = domain.split('.').collect();
-            labels[labels.len() - 2].to_owned()
-        }
-        _ => "local".to_owned(),
-    };
-    let is_free = |name: &str| match settings.models.providers.get(name) {
-        None => true,
-        Some(known) => {
-            known
-                .base_url
-                .as_deref()
-                .map(|url| url.trim_end_matches('/'))
-                == Some(base)
-        }
-    };
-    let mut names = (2..).map(|number| format!("{word}-{number}"));
-    match is_free(&word) {
-        true => word,
-        false => names.find(|name| is_free(name)).unwrap_or(word),
     }
 }
 
@@ -199,7 +157,7 @@ async fn discover(url: &str, name: &str) -> Result<Found, Failure> {
         let (status, body) = get(&url, key.as_ref()).await?;
         match status {
             200 => {
-                let models = models(&body).ok_or_else(|| {
+                let models = endpoints::model_ids(&body).ok_or_else(|| {
                     Failure(format!(
                         "{url}/models does not list models in OpenAI's format; nothing was changed"
                     ))
@@ -273,18 +231,6 @@ async fn get(url: &str, key: Option<&Secret>) -> Result<(u16, Value), Failure> {
     let status = answer.status.as_u16();
     let body = answer.bytes().await.map_err(|e| failed(&e))?;
     Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
-}
-
-/// The ids in a list of models, sorted.
-fn models(body: &Value) -> Option<Vec<String>> {
-    let listed = body["data"].as_array().or_else(|| body.as_array())?;
-    let mut ids: Vec<String> = listed
-        .iter()
-        .filter_map(|one| Some(one["id"].as_str()?.to_owned()))
-        .collect();
-    ids.sort();
-    ids.dedup();
-    Some(ids)
 }
 
 /// The model to use: the only one, or the user's choice.
@@ -440,59 +386,4 @@ impl Addition<'_> {
 
 fn default_path() -> Result<KeyPath, Failure> {
     Ok("models.default".parse::<KeyPath>()?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use manyhands_config::Settings;
-
-    #[test]
-    fn a_base_url_is_reduced_to_what_the_paths_are_added_to() {
-        for given in [
-            "http://127.0.0.1:8080/v1",
-            "http://127.0.0.1:8080/v1/",
-            "http://127.0.0.1:8080/v1/models",
-            "http://127.0.0.1:8080/v1/chat/completions",
-        ] {
-            assert_eq!(base(given).unwrap(), "http://127.0.0.1:8080/v1");
-        }
-        for wrong in [
-            "127.0.0.1:8080",
-            "ftp://x/v1",
-            "http://me:word@x/v1",
-            "http://x/v1?key=1",
-            "x",
-        ] {
-            let Failure(why) = base(wrong).unwrap_err();
-            assert!(
-                why.starts_with("--base-url ") && !why.contains("word@"),
-                "{why}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_name_comes_from_the_domain() {
-        let settings = Settings::default();
-        for (url, name) in [
-            ("https://api.mistral.ai/v1", "mistral"),
-            ("http://127.0.0.1:8080/v1", "local"),
-            ("http://localhost:1234/v1", "local"),
-            ("http://[::1]:1/v1", "local"),
-            ("https://openrouter.ai/api/v1", "openrouter"),
-        ] {
-            assert_eq!(derived(url, &settings), name, "{url}");
-        }
-        assert!(legal("sk-ABC").is_err() && legal("a/b").is_err() && legal("my-llm_2").is_ok());
-    }
-
-    #[test]
-    fn models_are_read_from_openais_list() {
-        let list =
-            json!({ "object": "list", "data": [{ "id": "b" }, { "id": "a" }, { "id": "b" }] });
-        assert_eq!(models(&list), Some(vec!["a".to_owned(), "b".to_owned()]));
-        assert_eq!(models(&json!([{ "id": "a" }])), Some(vec!["a".to_owned()]));
-        assert_eq!(models(&json!({ "error": "no" })), None);
-    }
 }

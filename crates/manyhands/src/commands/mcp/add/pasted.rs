@@ -1,40 +1,25 @@
-//! Adds servers from JSON as it stands in READMEs: any program's format, a fragment, or a single entry.
+//! Adds servers from JSON as it stands in READMEs.
 //!
 //! Literal secrets go to the vault, and placeholders such as `<YOUR_API_KEY>` are asked for.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
 use std::process::ExitCode;
 
+use manyhands_ai_clients::UserEnv;
+use manyhands_ai_clients::import::{ImportedServer, Pasted};
 use manyhands_core::{Secret, ServerName};
 use manyhands_federation::directory::Input;
-use serde_json::{Map, Value, json};
 
 use super::super::server_store::ServerStore;
 use super::inputs::Inputs;
 use super::plan;
 use crate::args::AddServer;
 use crate::context::CliContext;
-use manyhands_ai_clients::import::{
-    Contents, ImportedServer, is_placeholder, is_secret_value, read,
-};
-use manyhands_ai_clients::{Format, UserEnv};
 use manyhands_terminal::output::{self, Done, Failure};
 
 /// Maximum size of the JSON.
 const MAX_INPUT: u64 = 1024 * 1024;
-/// Keys that hold servers in the formats of other programs.
-const SECTIONS: [&str; 6] = [
-    "mcpServers",
-    "servers",
-    "context_servers",
-    "mcp",
-    "mcp_servers",
-    "extensions",
-];
-/// Keys that make an object a server.
-const ENTRY: [&str; 6] = ["command", "cmd", "url", "httpUrl", "serverUrl", "uri"];
 
 /// Adds the servers in `given`, or in standard input.
 pub async fn run(given: &str, add: &AddServer, ctx: &CliContext) -> Done {
@@ -52,16 +37,12 @@ pub async fn run(given: &str, add: &AddServer, ctx: &CliContext) -> Done {
         name.parse::<ServerName>()
             .map_err(|e| Failure(format!("NAME: {e}")))?;
     }
-    let mut document = document(&text, name.as_deref()).map_err(Failure)?;
+    let mut pasted = Pasted::parse(&text, name.as_deref()).map_err(Failure)?;
     let user_env = UserEnv {
         user: ctx.user_folder()?,
         env: ctx.environment(),
     };
-    let parse = |document: &Value| -> Result<Contents, Failure> {
-        let text = document.to_string();
-        read(&text, Path::new("pasted.json"), None, &user_env).map_err(Failure)
-    };
-    let contents = parse(&document)?;
+    let contents = pasted.contents(&user_env).map_err(Failure)?;
     for skipped in &contents.skipped {
         output::print_note(format!("skipped {}: {}", skipped.given, skipped.why));
     }
@@ -81,8 +62,15 @@ pub async fn run(given: &str, add: &AddServer, ctx: &CliContext) -> Done {
     }
     let stored = plan::stored(&store).await?;
     let mut inputs = Inputs::new(add, piped, ctx);
-    fill(&mut document, &mut inputs, &user_env).await?;
-    let contents = parse(&document)?;
+    let mut values = BTreeMap::new();
+    for blank in pasted.blanks(&user_env) {
+        let input = Input::plain(&blank.name, blank.about);
+        if let Some(value) = inputs.plain(&input).await? {
+            values.insert(blank.name, value);
+        }
+    }
+    pasted.fill(&user_env, &values);
+    let contents = pasted.contents(&user_env).map_err(Failure)?;
     let mut servers = Vec::new();
     for found in &contents.found {
         let secrets = secrets(found, &store, &stored, &mut inputs)?;
@@ -129,308 +117,12 @@ fn secrets(
             Some(value) => Some(value.clone()),
             None => {
                 let about = secret.about.clone();
-                let input = Input {
-                    name: key.to_owned(),
-                    description: about.unwrap_or_else(|| format!("of {}", found.name)),
-                    secret: true,
-                    optional: false,
-                    default: None,
-                    url: None,
-                    scopes: Vec::new(),
-                };
+                let about = about.unwrap_or_else(|| format!("of {}", found.name));
+                let input = Input::secret(key, about);
                 inputs.secret(&input, stored.contains(&secret.name))?
             }
         };
         secrets.extend(value.map(|value| (secret.name.clone(), value)));
     }
     Ok(secrets)
-}
-
-/// Parses pasted text into a document with a section of servers.
-fn document(text: &str, name: Option<&str>) -> Result<Value, String> {
-    let text = fenced(text).trim().trim_end_matches(',');
-    let parsed = match text.starts_with('"') {
-        // The inside of an object, as READMEs show what to add to a file.
-        true => Format::Json.parse(&format!("{{{text}}}")),
-        false => Format::Json.parse(text),
-    };
-    let mut parsed = parsed?;
-    let object = parsed.as_object().ok_or("the JSON is not an object")?;
-    if is_entry(&parsed) {
-        let name =
-            name.ok_or("the JSON is a single server without a name; choose one with --name NAME")?;
-        return Ok(json!({ "mcpServers": { name: parsed } }));
-    }
-    if !SECTIONS.iter().any(|key| object.contains_key(*key)) {
-        if object.is_empty() || !object.values().all(is_entry) {
-            return Err(
-                "the JSON has no MCP server: expected mcpServers, servers, or an object with a command or a url"
-                    .to_owned(),
-            );
-        }
-        parsed = json!({ "mcpServers": parsed });
-    }
-    if let Some(name) = name {
-        rename(&mut parsed, name)?;
-    }
-    Ok(parsed)
-}
-
-/// The first code block of Markdown, or all of the text.
-fn fenced(text: &str) -> &str {
-    let Some(start) = text.find("```") else {
-        return text;
-    };
-    let inner = &text[start + 3..];
-    let inner = inner.find('\n').map_or("", |at| &inner[at + 1..]);
-    inner.find("```").map_or(inner, |end| &inner[..end])
-}
-
-fn is_entry(value: &Value) -> bool {
-    let has = |key: &&str| value[*key].is_string() || value[*key].is_array();
-    value.is_object() && ENTRY.iter().any(has)
-}
-
-/// The objects of servers in a document.
-fn sections(document: &mut Value) -> Vec<&mut Map<String, Value>> {
-    let mut found = Vec::new();
-    let Some(top) = document.as_object_mut() else {
-        return found;
-    };
-    for (key, value) in top {
-        match (key.as_str(), value) {
-            ("mcp", Value::Object(inner)) => match inner.get("servers").is_some() {
-                true => found.extend(inner.get_mut("servers").and_then(Value::as_object_mut)),
-                false => found.push(inner),
-            },
-            (key, Value::Object(inner)) if SECTIONS.contains(&key) => found.push(inner),
-            _ => {}
-        }
-    }
-    found
-}
-
-fn rename(document: &mut Value, name: &str) -> Result<(), String> {
-    let mut sections = sections(document);
-    match sections.as_mut_slice() {
-        [one] if one.len() == 1 => {
-            let entry = std::mem::take(&mut **one).into_iter().next();
-            one.extend(entry.map(|(_, entry)| (name.to_owned(), entry)));
-            Ok(())
-        }
-        _ => Err("a name can only be given for JSON with a single server".to_owned()),
-    }
-}
-
-/// A part of a text that the user has to replace.
-#[derive(Debug, PartialEq, Eq)]
-struct Placeholder {
-    /// As written.
-    text: String,
-    /// A name for it.
-    name: String,
-}
-
-/// Asks for the placeholders that are not secret, and fills them in.
-async fn fill(
-    document: &mut Value,
-    inputs: &mut Inputs<'_>,
-    user_env: &UserEnv,
-) -> Result<(), Failure> {
-    let listed = document["inputs"].take();
-    if !listed.is_null() {
-        document["inputs"] = listed.clone();
-    }
-    let described = |name: &str| {
-        let mut all = listed.as_array().into_iter().flatten();
-        let found = all.find(|one| one["id"] == name);
-        found
-            .and_then(|one| one["description"].as_str())
-            .map(str::to_owned)
-    };
-    for section in sections(document) {
-        for (server, entry) in section.iter_mut() {
-            let own: BTreeSet<String> = ["env", "environment", "envs"]
-                .iter()
-                .filter_map(|key| entry[*key].as_object())
-                .flat_map(|map| map.keys().cloned())
-                .collect();
-            for (key, text) in plain_texts(entry) {
-                for found in placeholders(key.as_deref(), text) {
-                    let is_known = own.contains(&found.name) && key.is_none();
-                    // A variable of this machine, or of the server itself, is not asked for.
-                    if is_known || user_env.env.contains_key(&found.name) {
-                        continue;
-                    }
-                    let about = described(&found.name);
-                    let input = Input {
-                        description: about
-                            .unwrap_or_else(|| format!("{:?} of {server}", found.text)),
-                        name: found.name,
-                        secret: false,
-                        optional: false,
-                        default: None,
-                        url: None,
-                        scopes: Vec::new(),
-                    };
-                    if let Some(value) = inputs.plain(&input).await? {
-                        *text = text.replace(&found.text, &value);
-                    }
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Texts of an entry that are stored in plain text, with the name of their variable or header.
-fn plain_texts(entry: &mut Value) -> Vec<(Option<String>, &mut String)> {
-    let mut texts = Vec::new();
-    let map = entry.as_object_mut().into_iter().flatten();
-    for (key, value) in map {
-        match (key.as_str(), value) {
-            ("args" | "command", Value::Array(list)) => {
-                let words = list.iter_mut().filter_map(|word| match word {
-                    Value::String(text) => Some((None, text)),
-                    _ => None,
-                });
-                texts.extend(words);
-            }
-            ("url" | "httpUrl" | "serverUrl" | "uri" | "cwd", Value::String(text)) => {
-                texts.push((None, text));
-            }
-            ("env" | "environment" | "envs" | "headers", Value::Object(map)) => {
-                let open = map.iter_mut().filter_map(|(key, value)| match value {
-                    Value::String(text) if !is_secret_value(key, text) => {
-                        Some((Some(key.clone()), text))
-                    }
-                    _ => None,
-                });
-                texts.extend(open);
-            }
-            _ => {}
-        }
-    }
-    texts
-}
-
-fn placeholders(key: Option<&str>, text: &str) -> Vec<Placeholder> {
-    let one = |text: &str, name: &str| Placeholder {
-        text: text.to_owned(),
-        name: name.to_owned(),
-    };
-    // References in variables and headers are resolved with the secrets.
-    if let Some(key) = key {
-        return match is_placeholder(text) {
-            true => vec![one(text, key)],
-            false => Vec::new(),
-        };
-    }
-    let mut found = Vec::new();
-    for (open, close) in [("${", '}'), ("<", '>')] {
-        let mut rest = text;
-        while let Some(start) = rest.find(open) {
-            let Some(length) = rest[start..].find(close) else {
-                break;
-            };
-            let whole = &rest[start..=start + length];
-            let inner = whole[open.len()..whole.len() - 1].trim();
-            let inner = inner.strip_prefix("input:").unwrap_or(inner);
-            let inner = inner.strip_prefix("env:").unwrap_or(inner);
-            if !inner.is_empty() {
-                found.push(one(whole, &named(inner)));
-            }
-            rest = &rest[start + length..];
-        }
-    }
-    if found.is_empty() && text.starts_with("/path/to") {
-        found.push(one(text, "PATH"));
-    } else if found.is_empty() && is_placeholder(text) {
-        found.push(one(text, &named(text)));
-    }
-    found
-}
-
-/// A name for an option, from a placeholder such as `your project`.
-fn named(text: &str) -> String {
-    let legal = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
-        true => c,
-        false => '_',
-    };
-    text.chars().map(legal).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn servers(text: &str, name: Option<&str>) -> Vec<String> {
-        let mut document = document(text, name).unwrap();
-        let sections = sections(&mut document).into_iter();
-        sections
-            .flat_map(|section| section.keys().cloned())
-            .collect()
-    }
-
-    #[test]
-    fn every_shape_of_readmes_is_understood() {
-        let entry = r#"{ "command": "npx", "args": ["-y", "x"] }"#;
-        for text in [
-            format!(r#"{{ "mcpServers": {{ "a": {entry} }} }}"#),
-            format!(r#"{{ "servers": {{ "a": {entry} }} }}"#),
-            format!(r#"{{ "mcp": {{ "servers": {{ "a": {entry}, }} }} }} // VS Code"#),
-            format!(r#"{{ "mcp": {{ "a": {entry} }} }}"#),
-            format!(r#"{{ "context_servers": {{ "a": {entry} }} }}"#),
-            format!(r#"{{ "a": {entry} }}"#),
-            format!(r#""a": {entry},"#),
-            format!("Add this:\n\n```json\n\"a\": {entry}\n```\n\nThen restart."),
-        ] {
-            assert_eq!(servers(&text, None), ["a"], "{text}");
-            assert_eq!(servers(&text, Some("b")), ["b"], "{text}");
-        }
-        assert_eq!(servers(entry, Some("b")), ["b"]);
-        let two = format!(r#"{{ "a": {entry}, "b": {entry} }}"#);
-        assert_eq!(servers(&two, None), ["a", "b"]);
-        for (text, name, why) in [
-            (entry, None, "choose one with --name"),
-            (two.as_str(), Some("c"), "a single server"),
-            ("{}", None, "no MCP server"),
-            (r#"{ "a": 1 }"#, None, "no MCP server"),
-            ("[]", None, "not an object"),
-            ("{", None, "invalid JSON"),
-        ] {
-            let refused = document(text, name).unwrap_err();
-            assert!(refused.contains(why), "{text}: {refused}");
-        }
-    }
-
-    #[test]
-    fn placeholders_are_recognised_and_real_values_are_not() {
-        let found = |key, text| -> Vec<String> {
-            let all = placeholders(key, text).into_iter();
-            all.map(|one| one.name).collect()
-        };
-        assert_eq!(found(None, "--dir=<your dir>"), ["your_dir"]);
-        assert_eq!(
-            found(None, "${input:path}/x/${env:REGION}"),
-            ["path", "REGION"]
-        );
-        assert_eq!(found(None, "/path/to/your/project"), ["PATH"]);
-        assert_eq!(found(None, "YOUR_PROJECT_ID"), ["YOUR_PROJECT_ID"]);
-        assert_eq!(found(Some("SITE"), "https://your-site.example"), ["SITE"]);
-        for real in [
-            "-y",
-            "@scope/server",
-            "/srv/data",
-            "a < b",
-            "https://api.example/mcp",
-            "$HOME",
-        ] {
-            assert_eq!(found(None, real), [""; 0], "{real}");
-        }
-        for real in ["eu", "${API_KEY}", "/home/me"] {
-            assert_eq!(found(Some("REGION"), real), [""; 0], "{real}");
-        }
-    }
 }

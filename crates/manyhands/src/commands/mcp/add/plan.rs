@@ -2,7 +2,7 @@
 
 use manyhands_config::McpServer;
 use manyhands_core::{Secret, ServerName};
-use manyhands_federation::servers::find_program;
+use manyhands_federation::plan::ServerPlan;
 use serde_json::{Value, json};
 
 use super::super::server_store::ServerStore;
@@ -43,46 +43,17 @@ pub fn vault<'s>(store: &'s ServerStore, secrets: &[String]) -> Result<&'s Remot
 
 /// Describes what a server runs or where it is.
 pub fn runs(server: &McpServer, ctx: &CliContext) -> Vec<String> {
+    let path = ctx.environment().remove("PATH").unwrap_or_default();
+    let plan = ServerPlan::of(server, &path.into());
     let mut lines = Vec::new();
-    if let Some(command) = &server.command {
-        let words = std::iter::once(command).chain(&server.args);
-        let words = words.map(|word| quoted(word)).collect::<Vec<_>>();
-        // Pasted arguments may contain keys.
-        let shown = manyhands_config::masked_text(&words.join(" "));
-        lines.push(format!("  runs      {shown}"));
-        let path = ctx.environment().remove("PATH").unwrap_or_default();
-        if find_program(command, &path.into()).is_none() {
-            lines.push(format!(
-                "            {command} was not found{}",
-                install(command)
-            ));
-        }
+    if server.command.is_some() {
+        lines.push(format!("  runs      {}", plan.command_line()));
+        lines.extend(plan.problems.iter().map(|why| format!("            {why}")));
         lines.push("  access    network and the files of your user".to_owned());
-    }
-    if let Some(url) = &server.url {
-        lines.push(format!(
-            "  connects  {}",
-            manyhands_config::masked_text(url)
-        ));
+    } else {
+        lines.extend(plan.runs.iter().map(|url| format!("  connects  {url}")));
     }
     lines
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-fn install(command: &str) -> &'static str {
-    match command {
-        "npx" => "; install Node.js from https://nodejs.org",
-        "uvx" => "; install uv from https://docs.astral.sh/uv",
-        "docker" => "; install Docker from https://docs.docker.com/get-docker",
-        _ => "",
-    }
 }
 
 /// Whether to go on, after the plan was shown.
