@@ -47,9 +47,12 @@ const THEMES: [Theme, string, string][] = [['system', t('shell.themeSystem'), 's
 /** The theme that is another than the one seen now. */
 const otherTheme = (): Theme => ((theme.now === 'system' ? matchMedia('(prefers-color-scheme: dark)').matches : theme.now === 'dark') ? 'light' : 'dark');
 
+/** The key that stands before letters here. */
+export const MOD = /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';
+
 /** General keys, as the list of shortcuts and the palette show them. */
 export const shortcuts: { keys: string[]; does: string; chat?: true }[] = [
-  { keys: ['Ctrl', 'K'], does: t('shell.keySearch') },
+  { keys: [MOD, 'K'], does: t('shell.keySearch') },
   { keys: ['/'], does: t('shell.keyFind') },
   { keys: ['?'], does: t('shell.keyHelp') },
   { keys: ['Esc'], does: t('shell.keyClose') },
@@ -62,18 +65,17 @@ export const shortcuts: { keys: string[]; does: string; chat?: true }[] = [
 export function fixed(help: () => void): Command[] {
   const action = (id: string, icon: string, title: string, act: () => void, about = ''): Command => ({ id: `action:${id}`, group: names.actions, icon, title, about, act });
   const title = (id: string) => places.find((place) => place.id === id)?.title ?? '';
-  // Pages open the form when the address says so; others show where the button is.
-  const create = (page: string, what: string, icon: string, label: string) => action(`${page}-${what}`, icon, label, () => go(page, { new: what }), title(page));
+  const create = (page: string, what: string, icon: string, label: string, ...rest: (string | Record<string, string>)[]) => action(`${page}-${what}`, icon, label, () => go(page, ...rest), title(page));
   return [
     { ...action('new-chat', 'plus', t('shell.actNewChat'), () => go('chat', 'new'), title('chat')) },
-    create('agents', 'agent', 'star', t('shell.actNewAgent')),
-    create('servers', 'server', 'plug', t('shell.actAddServer')),
-    create('nodes', 'node', 'node', t('shell.actAddNode')),
-    create('cron', 'job', 'clock', t('shell.actNewJob')),
-    create('settings', 'model', 'chat', t('shell.actAddModel')),
-    create('channels', 'channel', 'send', t('shell.actAddChannel')),
-    create('settings', 'token', 'shield', t('shell.actCreateToken')),
-    create('settings', 'secret', 'shield', t('shell.actAddSecret')),
+    create('agents', 'agent', 'star', t('shell.actNewAgent'), { new: '1' }),
+    create('servers', 'server', 'plug', t('shell.actAddServer'), 'add'),
+    create('nodes', 'node', 'node', t('shell.actAddNode'), 'add'),
+    create('cron', 'job', 'clock', t('shell.actNewJob'), { new: '1' }),
+    create('settings', 'model', 'chip', t('shell.actAddModel'), 'models'),
+    create('channels', 'channel', 'send', t('shell.actAddChannel'), 'add'),
+    create('settings', 'token', 'key', t('shell.actCreateToken'), 'tokens'),
+    create('settings', 'secret', 'lock', t('shell.actAddSecret'), 'secrets'),
     action('theme', 'moon', t('shell.actToggleTheme'), () => theme.set(otherTheme())),
     ...THEMES.map(([id, name, icon]) => action(`theme-${id}`, icon, t('shell.actTheme', { name }), () => theme.set(id))),
     ...(Object.entries(languages) as [Language, string][])
@@ -111,7 +113,7 @@ export async function settings(): Promise<Command[]> {
   if (!schema) return [];
   return settingsIn(schema).map((keys): Command => {
     const path = dotted(keys);
-    return { id: `setting:${path}`, group: names.settings, icon: 'gear', title: path, about: plain(flowing(known(schema, keys).about).split('\n')[0] ?? '', 120), act: () => go('settings', { find: path }) };
+    return { id: `setting:${path}`, group: names.settings, icon: 'gear', title: path, about: plain((flowing(known(schema, keys).about).split('\n')[0] ?? '').replaceAll('`', ''), 120), act: () => go('settings', { find: path }) };
   });
 }
 
@@ -132,7 +134,7 @@ type Found = { matches: { sessionKey: string; title?: string | null; seq: number
 /** Messages that contain the words; none where the gateway has no such search. */
 export async function messages(query: string, signal: AbortSignal): Promise<Command[]> {
   const found = await ifThere(get<Found>('/api/search', { query, limit: 6 }, signal)).catch(() => null);
-  return (found?.matches ?? []).map((one): Command => ({ id: `message:${one.sessionKey}:${one.seq}`, group: names.messages, icon: 'chat', title: plain(one.snippet, 200), about: talkName(one.sessionKey, one.title), act: () => go('chat', one.sessionKey, { seq: String(one.seq) }) }));
+  return (found?.matches ?? []).map((one): Command => ({ id: `message:${one.sessionKey}:${one.seq}`, group: names.messages, icon: 'chat', title: plain(one.snippet, 200), about: talkName(one.sessionKey, one.title), act: () => go('chat', one.sessionKey, { at: String(one.seq), find: query }) }));
 }
 
 const RECENT = 'palette.recent';

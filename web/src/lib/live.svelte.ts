@@ -1,6 +1,7 @@
 // What the whole page shares: the socket, who is logged in, what waits for the owner, and news.
 
 import type { Approval, Who } from './answers';
+import { labelsHere } from './forms';
 import { forgetDrafts } from './unsent';
 import { Refused, get, post, whenLoggedOut, type Body } from './http';
 import { forgetToken, token } from './session';
@@ -149,9 +150,9 @@ class Live {
     this.#toast('ok', text, '');
   }
 
-  /** Shows an error. `labels` are the form's names of parameters, by the gateway's names. */
+  /** Shows an error. `labels` are the form's names of parameters; without them the fields' `name` attributes tell. */
   fail(error: unknown, of?: string, labels?: Record<string, string>): void {
-    const { message, hint } = told(error, labels);
+    const { message, hint } = told(error, labels ?? labelsHere());
     this.#toast('bad', of ? `${of}: ${message}` : message, hint);
   }
 

@@ -1,11 +1,9 @@
 // When an agent asks for approval where no rule matches.
 
-import { t } from './i18n';
-
 export const MODES = [
-  { id: 'ask', name: t('parts.modeAsk'), about: t('parts.modeAskAbout') },
-  { id: 'auto', name: t('parts.modeAuto'), about: t('parts.modeAutoAbout') },
-  { id: 'read-only', name: t('parts.modeReadOnly'), about: t('parts.modeReadOnlyAbout') },
+  { id: 'ask', name: 'Ask', about: 'Reads, writes in its own folders and runs programs in the sandbox; asks before anything else, and before running programs after reading untrusted text.' },
+  { id: 'auto', name: 'Auto', about: 'Acts without asking, except after reading untrusted text.' },
+  { id: 'read-only', name: 'Read-only', about: 'Only reads; everything else is refused.' },
 ] as const;
 
 export type Mode = (typeof MODES)[number]['id'];

@@ -1,8 +1,6 @@
 // A rule of the policy as a form has it, as the settings have it, and as it is read.
 
 import type { Rule } from './answers';
-import { t } from './i18n';
-import { either } from './words';
 
 export const TESTS = ['equals', 'contains', 'starts_with', 'matches', 'host', 'program'] as const;
 export type Test = (typeof TESTS)[number];
@@ -12,12 +10,12 @@ export type RuleForm = { decision: string; tools: string; effects: string[]; cal
 /** Tests that hold a list of patterns. */
 const LISTS: readonly Test[] = ['host', 'program'];
 export const TEST_NAMES: Record<Test, string> = {
-  equals: t('parts.testEquals'),
-  contains: t('parts.testContains'),
-  starts_with: t('parts.testStartsWith'),
-  matches: t('parts.testMatches'),
-  host: t('parts.testHost'),
-  program: t('parts.testProgram'),
+  equals: 'is',
+  contains: 'contains',
+  starts_with: 'starts with',
+  matches: 'matches the expression',
+  host: 'is a URL of the host',
+  program: 'runs only the program',
 };
 
 const words = (list: string[] | undefined) => (list ?? []).join(', ');
@@ -69,15 +67,15 @@ function literal(text: string): unknown {
 export function readRule(rule: Rule): { label: string; value: string }[] {
   const any = (values: string[] | undefined, none: string) => (values?.length ? values.join(', ') : none);
   return [
-    { label: t('parts.ruleTool'), value: any(rule.tools, t('parts.anyTool')) },
-    { label: t('parts.ruleAgent'), value: any(rule.agents, t('parts.anyAgent')) },
-    { label: t('parts.ruleCaller'), value: any(rule.callers, t('parts.anyCaller')) },
-    ...(rule.effects?.length ? [{ label: t('parts.ruleEffects'), value: rule.effects.join(', ') }] : []),
+    { label: 'Tool', value: any(rule.tools, 'any tool') },
+    { label: 'Agent', value: any(rule.agents, 'any agent') },
+    { label: 'Caller', value: any(rule.callers, 'any caller') },
+    ...(rule.effects?.length ? [{ label: 'Effects', value: rule.effects.join(', ') }] : []),
     ...conditions(rule).map(({ argument, test, value }) => ({
-      label: t('parts.ruleOnlyIf'),
-      value: `${argument} ${TEST_NAMES[test]} ${Array.isArray(value) && LISTS.includes(test) ? either(value.map(String)) : JSON.stringify(value)}`,
+      label: 'Only if',
+      value: `${argument} ${TEST_NAMES[test]} ${Array.isArray(value) && LISTS.includes(test) ? value.join(' or ') : JSON.stringify(value)}`,
     })),
-    ...(rule.network ? [{ label: t('parts.ruleNetwork'), value: t('parts.ruleNetworkAllowed') }] : []),
+    ...(rule.network ? [{ label: 'Network', value: 'programs it starts may use the network' }] : []),
   ];
 }
 

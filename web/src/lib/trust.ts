@@ -1,16 +1,15 @@
 // Content that was written or changed after an agent read untrusted text.
 
 import type { Untrusted } from './answers';
-import { t } from './i18n';
 
 export type Kind = Untrusted['kind'];
-const NAMES: Record<Kind, string> = { file: t('parts.kindFile'), agent: t('parts.kindAgent'), job: t('parts.kindJob'), session: t('parts.kindConversation') };
+const NAMES: Record<Kind, string> = { file: 'File', agent: 'Agent', job: 'Job', session: 'Conversation' };
 export const kindName = (kind: Kind): string => NAMES[kind];
 
 /** How it became untrusted, as one sentence. */
 export function became({ kind, author, source }: Pick<Untrusted, 'kind' | 'author' | 'source'>): string {
-  if (author) return t('parts.writtenBy', { author, source });
-  return kind === 'session' ? t('parts.contains', { source }) : t('parts.writtenAfter', { source });
+  if (author) return `Written by ${author} after reading ${source}.`;
+  return kind === 'session' ? `Contains untrusted text from ${source}.` : `Written after reading ${source}.`;
 }
 
 /** The page on which it can be read before it is trusted, as the parts of its address. */
