@@ -21,7 +21,7 @@ SUITE := $(abspath $(TARGET))/conformance
 # does not (see crates/page/build/source.rs).
 NPM := $(and $(wildcard web/package.json),$(shell command -v npm 2>/dev/null))
 PAGE := $(if $(MANYHANDS_PAGE),,$(if $(NPM),web/dist/.built))
-PAGE_SOURCES := $(shell find web/src web/guide web/public web/tools web/index.html web/*.js web/*.ts web/package.json docs/guide docs/*.md -type f 2>/dev/null)
+PAGE_SOURCES := $(shell find web/src web/guide web/public web/worker web/tools web/index.html web/*.js web/*.ts web/package.json docs/guide docs/*.md -type f 2>/dev/null)
 PAGE_CHECKED := $(if $(NPM),web/node_modules/.checked)
 PAGE_TESTS := $(shell find web/tests web/browser web/*.json docs/openapi.json docs/protocol.json -type f 2>/dev/null)
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, describe, test } from 'vitest';
 import { ModelServer } from './others';
 import { house } from './visit';
-import { agent, connected, said, say } from './words';
+import { agent, connected, enter, said, say } from './words';
 
 describe('without a model', () => {
   const here = house();
@@ -13,7 +13,7 @@ describe('without a model', () => {
   test('the guide ends with a call that worked and a snippet that another program can use', async () => {
     const stranger = await here.stranger({ permissions: ['clipboard-read', 'clipboard-write'] });
     const page = await stranger.context.newPage();
-    await page.goto(here.gateway.link);
+    await enter(page, here.gateway.link);
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.getByRole('button', { name: 'Write and read a note' }).click();
     await page.getByText(/The file says: Written from the page/).waitFor();

@@ -123,6 +123,15 @@ export class Gateway {
     await this.program.says(/ is up at (\S+)/);
   }
 
+  /** Ends it for a while; `resume` starts it at the same address. */
+  async pause(): Promise<void> {
+    await this.program.end();
+  }
+
+  async resume(): Promise<void> {
+    await this.restart();
+  }
+
   get home(): string {
     return join(this.folder, 'home');
   }
@@ -197,6 +206,7 @@ export class Gateway {
 }
 
 function started(folder: string, args: string[], more: Record<string, string>): ChildProcess {
-  const env = { PATH: process.env.PATH ?? '', HOME: join(folder, 'user'), MANYHANDS_HOME: join(folder, 'home'), TZ: 'UTC', ...more };
+  const page = process.env.MANYHANDS_PAGE;
+  const env = { ...(page ? { MANYHANDS_PAGE: page } : {}), PATH: process.env.PATH ?? '', HOME: join(folder, 'user'), MANYHANDS_HOME: join(folder, 'home'), TZ: 'UTC', ...more };
   return spawn(inject('binary'), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
 }

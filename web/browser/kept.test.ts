@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { t } from './texts';
 import { house } from './visit';
 import { connected } from './words';
 
@@ -67,7 +68,7 @@ test('what is typed in a file outlives a lost connection and a look elsewhere', 
   await connected(page).waitFor();
   expect(await text.inputValue()).toBe('begun, and more\n');
 
-  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Usage' }).click();
+  await page.getByRole('navigation', { name: t('shell.navigation') }).getByRole('link', { name: 'Usage' }).click();
   await text.waitFor({ state: 'detached' });
   await page.goBack();
   await page.getByText('This is your draft').waitFor();
@@ -238,7 +239,7 @@ test('what is asked elsewhere is seen to wait without looking for it', async () 
   const page = await here.open('usage');
   await connected(page).waitFor();
   await here.gateway.ask('POST', '/api/tools/gsv__DeleteFile', { path: 'memory/older.md' });
-  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Approvals 1' }).click();
+  await page.getByRole('navigation', { name: t('shell.navigation') }).getByRole('link', { name: 'Approvals 1' }).click();
   await page.getByRole('button', { name: 'Deny', exact: true }).click();
   await page.getByText('Nothing needs your approval').waitFor();
 });

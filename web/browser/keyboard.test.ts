@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { t } from './texts';
 import { house } from './visit';
 import { agent, connected, message } from './words';
 
@@ -32,7 +33,7 @@ test('the first key leads past the menu, and every place of the menu is reached 
   await connected(page).waitFor();
   await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
   await page.keyboard.press('Tab');
-  await expect.poll(() => focused(page)).toBe('a Skip to the page');
+  await expect.poll(() => focused(page)).toBe(`a ${t('shell.skip')}`);
   await page.keyboard.press('Enter');
   await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('main');
   for (const [key, heading] of [['t', 'Tools'], ['n', 'Nodes'], ['j', 'Jobs'], ['l', 'Activity'], ['e', 'Health']] as const) {
@@ -82,15 +83,15 @@ test('the palette opens, finds, goes, closes, and gives the focus back', async (
   await connected(page).waitFor();
   await expect.poll(() => focused(page)).toMatch(/textarea Message/);
   await page.keyboard.press('Control+k');
-  const palette = page.getByRole('dialog', { name: 'Go to or do' });
+  const palette = page.getByRole('dialog', { name: t('shell.palette') });
   await palette.waitFor();
-  await expect.poll(() => focused(page)).toBe('combobox Go to or do');
+  await expect.poll(() => focused(page)).toBe(`combobox ${t('shell.palette')}`);
   await page.keyboard.press('Escape');
   await palette.waitFor({ state: 'detached' });
   await expect.poll(() => focused(page)).toMatch(/textarea Message/);
 
   await page.keyboard.press('Control+k');
-  await expect.poll(() => focused(page)).toBe('combobox Go to or do');
+  await expect.poll(() => focused(page)).toBe(`combobox ${t('shell.palette')}`);
   await page.keyboard.type('gsv__ReadFile');
   await palette.getByRole('option', { name: 'gsv__ReadFile' }).first().waitFor();
   await page.keyboard.press('Enter');
@@ -165,9 +166,9 @@ test('a dialog keeps the focus inside, closes by a key, and gives it back', asyn
   await expect.poll(() => focused(page)).toBe('button New job');
 });
 
-test('the keys are listed where they are asked for', async () => {
+test('the keyboard shortcuts are listed where they are asked for', async () => {
   const page = await here.open('usage');
   await connected(page).waitFor();
   await page.keyboard.press('?');
-  await page.getByRole('dialog', { name: 'Keys' }).getByText('go to anything').waitFor();
+  await page.getByRole('dialog', { name: t('shell.shortcuts') }).getByText(t('shell.keySearch')).waitFor();
 });

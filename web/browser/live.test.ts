@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { soon } from './gateway';
+import { t } from './texts';
 import { house } from './visit';
 import { agent, connected, message, said, say } from './words';
 
@@ -50,11 +51,11 @@ test('a page whose gateway goes says so, and goes on by itself when it is back',
   const socket = page.waitForEvent('websocket');
   await visitor.context.setOffline(true);
   await here.gateway.restart();
-  await page.getByText('The connection to the gateway was lost.').waitFor();
+  await page.getByText(t('shell.lostWorks')).waitFor();
   await visitor.context.setOffline(false);
   await socket;
   await connected(page).waitFor();
-  await page.getByText('The connection to the gateway was lost.').waitFor({ state: 'detached' });
+  await page.getByText(t('shell.lostWorks')).waitFor({ state: 'detached' });
   expect(await message(page).inputValue(), 'nothing typed is lost').toBe('a thought that is not finished');
   await message(page).press('Enter');
   await expect.poll(() => agent(page).getByText('Here I am.').count()).toBe(2);

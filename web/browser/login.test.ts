@@ -3,17 +3,26 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { SESSION, house } from './visit';
-import { connected } from './words';
+import { t } from './texts';
+import { account, connected, enter } from './words';
 
 const here = house();
 const stored = (page: Page) => page.evaluate((key) => localStorage.getItem(key), SESSION);
-const login = (page: Page) => page.getByRole('textbox', { name: 'Login link or code' });
+const login = (page: Page) => page.getByRole('textbox', { name: t('login.field') });
 
 test('the link that the gateway printed logs one browser in, and no second one', async () => {
   const { gateway } = here;
   const first = await here.stranger();
   const page = await first.context.newPage();
   await page.goto(gateway.link);
+  const button = page.getByRole('button', { name: t('login.logIn') });
+  await button.waitFor();
+  // Previews of links and browsers that load pages ahead open it, too: that uses nothing up.
+  const preview = await here.stranger();
+  await (await preview.context.newPage()).goto(gateway.link);
+  expect([...first.asked, ...preview.asked].filter((url) => url.includes('/api/session'))).toEqual([]);
+  expect(page.url()).not.toContain('code=');
+  await button.click();
   await connected(page).waitFor();
   expect(page.url().startsWith(`${gateway.url}/`), page.url()).toBe(true);
   expect(page.url()).not.toContain('code=');
@@ -21,8 +30,8 @@ test('the link that the gateway printed logs one browser in, and no second one',
   const second = await here.stranger();
   second.expected.add(401);
   const late = await second.context.newPage();
-  await late.goto(gateway.link);
-  await late.getByText('This login link is invalid or expired.').waitFor();
+  await enter(late, gateway.link);
+  await late.getByText(t('login.invalid')).waitFor();
   await login(late).waitFor();
   expect(late.url()).toBe(`${gateway.url}/`);
   expect(await stored(late)).toBeNull();
@@ -52,12 +61,26 @@ test('a link that is opened in a browser that is logged in replaces its session'
   await connected(page).waitFor();
   const before = await stored(page);
   await page.goto(await here.gateway.loginLink());
+  await page.getByText(t('login.replaces')).waitFor();
+  await page.getByRole('button', { name: t('login.logIn'), exact: true }).click();
   await connected(page).waitFor();
   const now = await stored(page);
   expect(now).not.toBe(before);
   const status = async (token: string | null) => (await fetch(`${here.gateway.url}/api/session`, { headers: { authorization: `Bearer ${token}` } })).status;
   await expect.poll(() => status(before)).toBe(401);
   expect(await status(now)).toBe(200);
+});
+
+test('who is logged in may leave a login link unused', async () => {
+  const visitor = await here.visit();
+  const page = await visitor.context.newPage();
+  const link = await here.gateway.loginLink();
+  await page.goto(link);
+  await page.getByRole('button', { name: t('login.keep') }).click();
+  await connected(page).waitFor();
+  const other = await (await here.stranger()).context.newPage();
+  await enter(other, link);
+  await connected(other).waitFor();
 });
 
 test('who is not logged in sees how to get in, and nothing else', async () => {
@@ -68,7 +91,7 @@ test('who is not logged in sees how to get in, and nothing else', async () => {
     await login(page).waitFor();
     await page.getByText('manyhands link').waitFor();
     expect(await page.getByRole('navigation').count()).toBe(0);
-    expect(await page.getByRole('heading').allTextContents()).toEqual(['Manyhands']);
+    expect(await page.getByRole('heading').allTextContents()).toEqual([t('login.title')]);
     await page.close();
   }
   // Nothing was let through behind what is shown, and no socket was opened.
@@ -81,7 +104,7 @@ test('a page that waits for a login goes on when one comes in another page', asy
   const waits = await stranger.open('health');
   await login(waits).waitFor();
   const other = await stranger.context.newPage();
-  await other.goto(await here.gateway.loginLink());
+  await enter(other, await here.gateway.loginLink());
   await connected(other).waitFor();
   await connected(waits).waitFor();
   await waits.getByRole('heading', { level: 1, name: 'Health' }).waitFor();
@@ -92,10 +115,10 @@ test('a link that is pasted into the page logs in too', async () => {
   stranger.expected.add(401);
   const page = await stranger.open();
   await login(page).fill(`${here.gateway.url}/login#code=0123`);
-  await page.getByRole('button', { name: 'Log in' }).click();
-  await page.getByText('This login link is invalid or expired.').waitFor();
+  await page.getByRole('button', { name: t('login.logIn') }).click();
+  await page.getByText(t('login.invalid')).waitFor();
   await login(page).fill(await here.gateway.loginLink());
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: t('login.logIn') }).click();
   await connected(page).waitFor();
 });
 
@@ -186,7 +209,7 @@ test('logging out revokes the session, so that a copy of it is worth nothing', a
   const other = await visitor.open('health');
   await connected(other).waitFor();
   visitor.expected.add(401);
-  await page.getByRole('button', { name: 'Log out' }).click();
+  await (await account(page)).getByRole('button', { name: t('shell.logOut') }).click();
   await login(page).waitFor();
   await login(other).waitFor();
   expect(await stored(page)).toBeNull();

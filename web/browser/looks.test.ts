@@ -6,6 +6,7 @@ import type { AxeResults } from 'axe-core';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Demo, PAGES } from './demo';
+import { t } from './texts';
 import { DESKTOP, PHONE, house } from './visit';
 import { connected } from './words';
 
@@ -127,13 +128,13 @@ test('on a phone the menu opens, leads somewhere, and closes', async () => {
   const visitor = await here.visit({ viewport: PHONE, hasTouch: true });
   const page = await visitor.open('usage');
   await visitor.settled(page);
-  const menu = page.getByRole('navigation', { name: 'Pages' });
+  const menu = page.getByRole('navigation', { name: t('shell.navigation') });
   expect(await menu.isVisible()).toBe(false);
-  await page.getByRole('button', { name: 'Pages' }).tap();
+  await page.getByRole('button', { name: t('shell.menu'), exact: true }).tap();
   await menu.waitFor();
   expect(await tooWide(page)).toBe(0);
-  await menu.getByRole('link', { name: 'Jobs' }).tap();
-  await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
+  await menu.getByRole('link', { name: t('shell.pageJobs') }).tap();
+  await page.getByRole('heading', { level: 1, name: t('shell.pageJobs') }).waitFor();
   await menu.waitFor({ state: 'hidden' });
 });
 
@@ -143,7 +144,7 @@ test('who is not logged in is not kept out by the way in', async () => {
     const stranger = await here.stranger(options);
     stranger.expected.add(401);
     const page = await stranger.open();
-    await page.getByRole('button', { name: 'Log in' }).waitFor();
+    await page.getByRole('button', { name: t('login.logIn') }).waitFor();
     wrong.push(...(await barriers(page)));
   }
   expect(wrong).toEqual([]);
@@ -157,8 +158,8 @@ test('dark and light follow the system until somebody chooses, and the choice is
   await page.emulateMedia({ colorScheme: 'light' });
   await expect.poll(ground).not.toBe(dark);
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox', { name: 'Go to or do' }).waitFor();
-  await page.keyboard.type('Dark');
+  await page.getByRole('combobox', { name: t('shell.palette') }).waitFor();
+  await page.keyboard.type(t('shell.actTheme', { name: t('shell.themeDark') }));
   await page.keyboard.press('Enter');
   await expect.poll(ground).toBe(dark);
   await page.reload();

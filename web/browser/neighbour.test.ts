@@ -5,7 +5,7 @@ import { createServer, request, type IncomingHttpHeaders, type Server } from 'no
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SESSION, house } from './visit';
-import { connected } from './words';
+import { connected, enter } from './words';
 
 const here = house();
 
@@ -76,7 +76,7 @@ const ROUTES: [method: string, path: string][] = [
 test('a server on another port gets nothing of the session, and what it gets opens nothing', async () => {
   const visitor = await here.stranger();
   const page = await visitor.context.newPage();
-  await page.goto(await here.gateway.loginLink());
+  await enter(page, await here.gateway.loginLink());
   await connected(page).waitFor();
   const token = (await page.evaluate((key) => localStorage.getItem(key), SESSION)) ?? '';
   expect(token.length).toBeGreaterThan(40);

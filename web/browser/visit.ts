@@ -107,7 +107,7 @@ export function house(wanted: Wanted = {}): House {
   });
 
   here.stranger = async (options = {}) => {
-    const context = await here.browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC', ...options });
+    const context = await here.browser.newContext({ viewport: DESKTOP, serviceWorkers: 'block', reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC', ...options });
     const visitor = new Visitor(context, here.gateway);
     visitors.push(visitor);
     return visitor;

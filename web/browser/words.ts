@@ -1,8 +1,9 @@
 // Finding things on the page as people do: by what they are and what they are called.
 
 import type { Locator, Page } from 'playwright-core';
+import { t } from './texts';
 
-export const connected = (page: Page): Locator => page.getByRole('status').filter({ hasText: /^Connected$/ });
+export const connected = (page: Page): Locator => page.getByRole('status').filter({ hasText: new RegExp(`^${t('shell.stateOpen')}$`) });
 export const message = (page: Page): Locator => page.getByRole('textbox', { name: 'Message', exact: true });
 export const said = (page: Page): Locator => page.getByRole('log', { name: 'What was said' });
 export const agent = (page: Page): Locator => page.getByRole('article', { name: 'Agent' });
@@ -31,4 +32,18 @@ export async function drop(on: Locator, file: { name: string; type: string; byte
     return transfer;
   }, { name: file.name, type: file.type, base64: file.bytes.toString('base64') });
   await on.dispatchEvent('drop', { dataTransfer: data });
+}
+
+/** Opens a login link and presses the button that uses it up. */
+export async function enter(page: Page, link: string): Promise<void> {
+  await page.goto(link);
+  await page.getByRole('button', { name: t('login.logIn'), exact: true }).click();
+}
+
+/** Opens the user menu. */
+export async function account(page: Page): Promise<Locator> {
+  await page.getByRole('button', { name: t('shell.account') }).click();
+  const menu = page.getByRole('dialog', { name: t('shell.account') });
+  await menu.waitFor();
+  return menu;
 }

@@ -3,7 +3,6 @@ import './lib/session';
 import { mount } from 'svelte';
 import './app.css';
 import App from './App.svelte';
-import { enter } from './lib/login';
 
 const target = document.getElementById('page');
-if (target) void enter().then(() => mount(App, { target }));
+if (target) mount(App, { target });

@@ -24,13 +24,13 @@ describe('a form', () => {
     ['list', { type: 'array', items: { type: 'string' } }, { kind: 'list', item: { kind: 'text' } }],
     ['nullable object', { anyOf: [object({ a: { type: 'string' } }), { type: 'null' }] }, { kind: 'object' }],
     ['anything', {}, { kind: 'json' }],
-    ['two types', { type: ['string', 'number', 'null'] }, { kind: 'variant', options: [{ label: 'a text', field: { kind: 'text' } }, { label: 'a number', field: { kind: 'number' } }, { field: { kind: 'json' } }] }],
-    ['a map', { type: 'object', additionalProperties: { type: 'string' } }, { kind: 'json', says: 'an object: {"name": a text, …}' }],
-    ['list of anything', { type: 'array', items: true }, { kind: 'json', says: 'a list: [anything, …]' }],
-    ['several shapes', { oneOf: [object({ a: {} }, ['a']), object({ kind: { const: 'b' } })] }, { kind: 'variant', options: [{ label: 'with a', field: { kind: 'object' } }, { label: 'kind: b' }, {}] }],
-    ['shapes that are no forms', { anyOf: [{ type: 'array', items: true }, { type: 'object' }] }, { kind: 'json', says: 'a list: [anything, …], or an object: {"name": …, …}' }],
-    ['a format and a default', { type: 'string', format: 'date', default: '2027-03-01' }, { kind: 'text', hint: 'a day, such as 2027-03-01; unless said: 2027-03-01' }],
-    ['a size of numbers', { type: 'integer', format: 'uint32', default: 5 }, { kind: 'number', hint: 'unless said: 5' }],
+    ['two types', { type: ['string', 'number', 'null'] }, { kind: 'variant', options: [{ label: 'text', field: { kind: 'text' } }, { label: 'number', field: { kind: 'number' } }, { field: { kind: 'json' } }] }],
+    ['a map', { type: 'object', additionalProperties: { type: 'string' } }, { kind: 'json', says: 'object with values: text' }],
+    ['list of anything', { type: 'array', items: true }, { kind: 'json', says: 'list: [any value, …]' }],
+    ['several shapes', { oneOf: [object({ a: {} }, ['a']), object({ kind: { const: 'b' } })] }, { kind: 'variant', options: [{ label: 'With a', field: { kind: 'object' } }, { label: 'kind: b' }, {}] }],
+    ['shapes that are no forms', { anyOf: [{ type: 'array', items: true }, { type: 'object' }] }, { kind: 'json', says: 'list: [any value, …] or object with values: any value' }],
+    ['a format and a default', { type: 'string', format: 'date', default: '2027-03-01' }, { kind: 'text', hint: 'Date, for example 2027-03-01; Default: 2027-03-01' }],
+    ['a size of numbers', { type: 'integer', format: 'uint32', default: 5 }, { kind: 'number', hint: 'Default: 5' }],
   ];
   it.each(kinds)('%s', (_, schema, field) => {
     const made = fieldOf(object({ it: schema }));
@@ -72,7 +72,7 @@ describe('a choice of shapes', () => {
   it('is asked for, and then has the fields of its shape', () => {
     expect(collect(field, {}).problems).toEqual([{ path: 'when', message: 'is required' }]);
     const [at] = field.kind === 'object' ? field.fields : [];
-    expect(at).toMatchObject({ kind: 'variant', options: [{ label: 'Once' }, { label: 'Again and again' }, { label: 'a text' }, {}] });
+    expect(at).toMatchObject({ kind: 'variant', options: [{ label: 'Once' }, { label: 'Again and again' }, { label: 'text' }, {}] });
     const chosen = at?.kind === 'variant' ? at.options[1] : undefined;
     const draft = { when: { which: '1', of: chosen && blank(chosen.field) } };
     expect(collect(field, draft).problems).toEqual([{ path: 'when.minutes', message: 'is required' }]);

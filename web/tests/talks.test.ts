@@ -9,7 +9,7 @@ describe('a conversation is called', () => {
     ['agent:main:talk-a1b2c3', null, 'New conversation'],
     ['agent:main:talk-a1b2c3', 'Tea', 'Tea'],
     ['agent:main:cron:j1', null, 'Morning summary'],
-    ['agent:helper:cron:j2:r', null, 'A run of a job, helper'],
+    ['agent:helper:cron:j2:r', null, 'Job run, helper'],
     ['agent:main:telegram:dm:42', null, 'telegram:dm:42'],
   ])('%s (%s): %s', (key, label, name) => expect(talkName(key, label, jobs)).toBe(name));
   it('by who it is with, where that is known', () => {

@@ -2,7 +2,7 @@
 // fails above the budget.
 import { readdir, readFile, stat } from 'node:fs/promises';
 
-const BUDGET = 200 * 1024;
+const BUDGET = 100 * 1024;
 const GUIDE_BUDGET = 600 * 1024;
 const dist = new URL('../dist/', import.meta.url);
 const manifest = JSON.parse(await readFile(new URL('.vite/manifest.json', dist), 'utf8'));

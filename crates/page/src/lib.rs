@@ -67,7 +67,8 @@ impl File {
             "html" => "text/html; charset=utf-8",
             "js" => "text/javascript; charset=utf-8",
             "css" => "text/css; charset=utf-8",
-            "json" | "webmanifest" => "application/json",
+            "json" => "application/json",
+            "webmanifest" => "application/manifest+json",
             "svg" => "image/svg+xml",
             "png" => "image/png",
             "ico" => "image/x-icon",
@@ -122,6 +123,13 @@ mod tests {
             let found = source::folder(named, &built, release);
             assert_eq!(found, Ok(Some(prebuilt.clone())));
         }
+    }
+
+    #[test]
+    fn a_manifest_is_sent_as_one() {
+        let of = |name| File { name, bytes: &[], packed: false }.mime();
+        assert_eq!(of("manifest.webmanifest"), "application/manifest+json");
+        assert_eq!(of("sw.js"), "text/javascript; charset=utf-8");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 // Requests to the gateway. Every answer is an envelope: what came of it, or why not and what to do.
 
 import type { components, paths } from '../generated/api';
+import { labelFor } from './forms';
 import { t } from './i18n';
 import { token } from './session';
 
@@ -39,7 +40,7 @@ export class Refused extends Error {
   /** The message, with the parameters called as the form labels them. The gateway knows them by their wire names only. */
   labelled(labels: Record<string, string>): string {
     if (!this.problems.length) return this.message;
-    return this.problems.map(({ parameter, message }) => t('common.problem', { field: labels[parameter] ?? parameter, problem: message })).join('\n');
+    return this.problems.map(({ parameter, message }) => t('common.problem', { field: labelFor(labels, parameter), problem: message })).join('\n');
   }
 }
 

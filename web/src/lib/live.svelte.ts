@@ -1,6 +1,7 @@
 // What the whole page shares: the socket, who is logged in, what waits for the owner, and news.
 
 import type { Approval, Who } from './answers';
+import { labelsHere } from './forms';
 import { forgetDrafts } from './unsent';
 import { Refused, get, post, whenLoggedOut, type Body } from './http';
 import { forgetToken, token } from './session';
@@ -15,6 +16,8 @@ class Live {
   state = $state<State>('connecting');
   /** The connection went, and is not back yet, however often it is tried meanwhile. */
   lost = $state(false);
+  /** The browser has no network at all. */
+  offline = $state(!navigator.onLine);
   /** Grows with every new connection: what was looked at before may be out of date. */
   epoch = $state(0);
   who = $state.raw<Who | null>(null);
@@ -39,8 +42,14 @@ class Live {
 
   async start(): Promise<void> {
     whenLoggedOut(() => (this.loggedOut = true));
-    window.addEventListener('online', () => this.#socket.hurry());
-    window.addEventListener('offline', () => this.#socket.check());
+    window.addEventListener('online', () => {
+      this.offline = false;
+      this.#socket.hurry();
+    });
+    window.addEventListener('offline', () => {
+      this.offline = true;
+      this.#socket.check();
+    });
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) {
         this.#socket.hurry();
@@ -91,6 +100,12 @@ class Live {
     return (this.who?.url ?? location.origin).replace(/\/$/, '');
   }
 
+  /** Connects now instead of after the wait. */
+  retry(): void {
+    this.#socket.hurry();
+    if (!this.who) void this.ask();
+  }
+
   async logOut(): Promise<void> {
     await post('/api/session/logout').catch(() => undefined);
     forgetToken(token());
@@ -130,13 +145,14 @@ class Live {
     return this.#socket.on(event, listener);
   }
 
+  /** Shows a message for a moment. */
   say(text: string): void {
     this.#toast('ok', text, '');
   }
 
-  /** Shows an error. `labels` are the form's names of parameters, by the gateway's names. */
+  /** Shows an error. `labels` are the form's names of parameters; without them the fields' `name` attributes tell. */
   fail(error: unknown, of?: string, labels?: Record<string, string>): void {
-    const { message, hint } = told(error, labels);
+    const { message, hint } = told(error, labels ?? labelsHere());
     this.#toast('bad', of ? `${of}: ${message}` : message, hint);
   }
 

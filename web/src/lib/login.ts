@@ -1,7 +1,9 @@
-// Logging in with the one-time code of a login link.
+// Logging in with the one-time code of a login link. Opening the link does not use it up: previews of links and
+// browsers that load pages ahead would log themselves in. Only a button press sends the code.
 
+import { t } from './i18n';
 import { Refused, envelope, type At } from './http';
-import { keepToken, openedWith, token } from './session';
+import { keepToken, token } from './session';
 
 /** Exchanges a code for a session. The session before it, if there was one, ends. */
 export async function logIn(code: string): Promise<void> {
@@ -11,19 +13,15 @@ export async function logIn(code: string): Promise<void> {
   if (before) await envelope('POST', '/api/session/logout', { body: {}, as: before }).catch(() => undefined);
 }
 
-let problem = '';
-
-/** Why the link that opened the page did not log in. */
-export const linkProblem = (): string => problem;
-
-/** What to say about a login that failed. */
-export function why(error: unknown): string {
-  if (error instanceof Refused && error.status === 401) return 'This login link is invalid or expired.';
-  return error instanceof Error ? error.message : String(error);
+/** Whether this browser has a valid session. */
+export async function loggedIn(): Promise<boolean> {
+  const known = token();
+  if (known === null) return false;
+  return envelope('GET', '/api/session', { as: known }).then(() => true, () => false);
 }
 
-/** Logs in where the page was opened with a login link. */
-export async function enter(): Promise<void> {
-  if (!openedWith) return;
-  await logIn(openedWith).catch((error: unknown) => (problem = why(error)));
+/** The message for a login that failed. */
+export function why(error: unknown): string {
+  if (error instanceof Refused && error.status === 401) return t('login.invalid');
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,9 @@
 // From a JSON Schema to a form, and from what was typed back to arguments. The form is a help: the
 // gateway checks every call itself, and what a form cannot show is typed as JSON.
 
+import { t, type Key } from './i18n';
+import { either } from './words';
+
 export type Schema = {
   type?: string | string[];
   title?: string;
@@ -117,7 +120,7 @@ function shapes(schema: Schema | null, name: string, whole: Whole, depth: number
   if (listed.length < 2 || listed.length > MOST_SHAPES) return null;
   const options = listed.map((one) => ({ label: labelOf(one, whole.root), field: made(one, name, true, whole, depth + 1) }));
   if (options.every(({ field }) => field.kind === 'json')) return null;
-  return [...options.filter(({ field }) => field.kind !== 'json' || field.says !== ANYTHING), { label: 'something else, as JSON', field: { name, about: '', required: true, hint: '', kind: 'json', says: '' } }];
+  return [...options.filter(({ field }) => field.kind !== 'json' || field.says !== ANYTHING), { label: t('parts.otherAsJson'), field: { name, about: '', required: true, hint: '', kind: 'json', says: '' } }];
 }
 
 /** By what a shape is called: its title, what it always says, what it must have, or what it is. */
@@ -127,7 +130,7 @@ function labelOf(schema: Schema, root: Schema): string {
   const always = Object.entries(told.properties ?? {}).flatMap(([key, inner]) => (typeof inner === 'object' && inner?.const !== undefined ? [`${key}: ${short(inner.const)}`] : []));
   if (always.length) return always.join(', ');
   const must = told.required ?? Object.keys(told.properties ?? {});
-  if (told.type === 'object' && must.length) return `with ${must.slice(0, 4).join(', ')}`;
+  if (told.type === 'object' && must.length) return t('parts.withFields', { fields: must.slice(0, 4).join(', ') });
   return words(told, root);
 }
 
@@ -136,43 +139,44 @@ const short = (value: unknown) => {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 };
 
-const ANYTHING = 'anything';
-const TYPES: Record<string, string> = { string: 'a text', number: 'a number', integer: 'a whole number', boolean: 'yes or no (true or false)', null: 'nothing (null)' };
+const ANYTHING = t('parts.typeAny');
+const TYPES: Record<string, Key> = { string: 'parts.typeText', number: 'parts.typeNumber', integer: 'parts.typeInteger', boolean: 'parts.typeBoolean', null: 'parts.typeNull' };
 
-/** What may stand somewhere, in words. */
+/** The values that a schema accepts, in words. */
 function words(schema: Schema | null, root: Schema, depth = 0): string {
   if (!schema || depth > 3) return ANYTHING;
   const options = choices(schema, root);
-  if (options) return options.length ? options.slice(0, 12).map((one) => short(one.value)).join(' or ') : ANYTHING;
+  if (options) return options.length ? either(options.slice(0, 12).map((one) => short(one.value))) : ANYTHING;
   const inner = (of: Schema | boolean | undefined) => words(resolved(of, root), root, depth + 1);
   const several = parts(schema);
-  if (several.length) return [...new Set(several.slice(0, 12).map((one) => one.title || inner(one)))].join(', or ');
-  if (schema.type === 'array') return `a list: [${inner(schema.items)}, …]`;
+  if (several.length) return either([...new Set(several.slice(0, 12).map((one) => one.title || inner(one)))]);
+  if (schema.type === 'array') return t('parts.typeList', { item: inner(schema.items) });
   if (schema.type === 'object' || schema.properties) {
     const keys = Object.keys(schema.properties ?? {}).slice(0, 12);
-    if (keys.length) return `an object: {${keys.map((key) => `"${key}"`).join(', ')}}`;
-    return `an object: {"name": ${typeof schema.additionalProperties === 'object' ? inner(schema.additionalProperties) : '…'}, …}`;
+    if (keys.length) return t('parts.typeObject', { fields: keys.map((key) => `"${key}"`).join(', ') });
+    return t('parts.typeMap', { value: typeof schema.additionalProperties === 'object' ? inner(schema.additionalProperties) : ANYTHING });
   }
-  return (typeof schema.type === 'string' && TYPES[schema.type]) || ANYTHING;
+  const type = typeof schema.type === 'string' ? TYPES[schema.type] : undefined;
+  return type ? t(type) : ANYTHING;
 }
 
-const FORMATS: Record<string, string> = {
-  'date-time': 'a date and time, such as 2027-03-01T10:00:00Z',
-  date: 'a day, such as 2027-03-01',
-  time: 'a time, such as 10:00:00Z',
-  duration: 'a length of time, such as PT30M',
-  email: 'a mail address',
-  uri: 'an address, such as https://example.org/',
-  url: 'an address, such as https://example.org/',
-  uuid: 'a UUID',
+const FORMATS: Record<string, Key> = {
+  'date-time': 'parts.formatDateTime',
+  date: 'parts.formatDate',
+  time: 'parts.formatTime',
+  duration: 'parts.formatDuration',
+  email: 'parts.formatEmail',
+  uri: 'parts.formatUrl',
+  url: 'parts.formatUrl',
+  uuid: 'parts.formatUuid',
 };
 
-/** How it is written, and what holds where nothing is said. */
+/** The expected format and the default. */
 function hintOf(schema: Schema | null): string {
   const said: string[] = [];
   const textual = schema?.type === 'string' || (Array.isArray(schema?.type) && schema.type.includes('string'));
-  if (textual && typeof schema?.format === 'string') said.push(FORMATS[schema.format] ?? `written as ${schema.format}`);
-  if (schema?.default !== undefined && schema.default !== null) said.push(`unless said: ${schema.default === '' ? 'an empty text' : short(schema.default)}`);
+  if (textual && typeof schema?.format === 'string') said.push(t(FORMATS[schema.format] ?? 'parts.formatOther', { format: schema.format }));
+  if (schema?.default !== undefined && schema.default !== null) said.push(t('parts.defaultIs', { value: schema.default === '' ? t('parts.emptyText') : short(schema.default) }));
   return said.join('; ');
 }
 
@@ -296,20 +300,20 @@ function take(field: Field, draft: Draft, path: string, problems: Problem[]): un
     return undefined;
   };
   const missing = draft === undefined || (draft === '' && field.kind !== 'text');
-  if (missing && field.kind !== 'object') return field.required ? wrong('is required') : undefined;
+  if (missing && field.kind !== 'object') return field.required ? wrong(t('parts.isRequired')) : undefined;
   switch (field.kind) {
     case 'text': {
       const text = String(draft);
       if (text === '' && !field.required) return undefined;
-      if (field.max !== null && text.length > field.max) return wrong(`has more than ${field.max} characters`);
+      if (field.max !== null && text.length > field.max) return wrong(t('parts.tooLong', { n: field.max }));
       return text;
     }
     case 'number': {
       const number = Number(String(draft).trim());
-      if (!Number.isFinite(number)) return wrong('must be a number');
-      if (field.whole && !Number.isInteger(number)) return wrong('must be a whole number');
-      if (field.min !== null && number < field.min) return wrong(`must be at least ${field.min}`);
-      if (field.max !== null && number > field.max) return wrong(`must be at most ${field.max}`);
+      if (!Number.isFinite(number)) return wrong(t('parts.notNumber'));
+      if (field.whole && !Number.isInteger(number)) return wrong(t('parts.notInteger'));
+      if (field.min !== null && number < field.min) return wrong(t('parts.tooSmall', { n: field.min }));
+      if (field.max !== null && number > field.max) return wrong(t('parts.tooLarge', { n: field.max }));
       return number;
     }
     case 'switch':
@@ -336,14 +340,14 @@ function take(field: Field, draft: Draft, path: string, problems: Problem[]): un
     }
     case 'variant': {
       const shape = shapeOf(field, draft);
-      if (!shape) return field.required ? wrong('is required') : undefined;
+      if (!shape) return field.required ? wrong(t('parts.isRequired')) : undefined;
       return take(shape.field, shape.of, path, problems);
     }
     case 'json':
       try {
         return JSON.parse(String(draft)) as unknown;
       } catch (error) {
-        return wrong(`is not JSON: ${error instanceof Error ? error.message : ''}`);
+        return wrong(t('parts.notJson', { problem: error instanceof Error ? error.message : '' }));
       }
   }
 }

@@ -1,5 +1,6 @@
-// What a conversation is called where nobody has named it.
+// Names of conversations that have neither a label nor a title.
 
+import { t } from './i18n';
 import { plain } from './safe';
 
 /** The job that a conversation is a run of, if it is one. */
@@ -14,11 +15,11 @@ export function talkName(key: string, label?: string | null, jobs?: Map<string, 
   const [, who = '', ...rest] = key.split(':');
   const place = rest.join(':');
   const job = jobOf(key);
-  if (job !== null) return plain(`${jobs?.get(job) ?? 'A run of a job'}${who === 'main' ? '' : `, ${who}`}`, 80);
+  if (job !== null) return plain(`${jobs?.get(job) ?? t('parts.jobRun')}${who === 'main' ? '' : `, ${who}`}`, 80);
   const [, channel = '', id = ''] = /^([a-z]+):dm:([^:]+)$/.exec(place) ?? [];
   const person = people?.get(`${channel}:${id}`);
   if (person) return plain(`${person}, ${channel.charAt(0).toUpperCase()}${channel.slice(1)}${who === 'main' ? '' : `, ${who}`}`, 80);
-  if (/^talk-[0-9a-f]+$/.test(place)) return 'New conversation';
-  if (place === 'main') return who === 'main' ? 'Main' : `${plain(who, 60)}, main`;
+  if (/^talk-[0-9a-f]+$/.test(place)) return t('parts.newConversation');
+  if (place === 'main') return who === 'main' ? t('parts.mainConversation') : t('parts.mainOf', { agent: plain(who, 60) });
   return plain(who === 'main' ? place : `${who}: ${place}`, 80);
 }

@@ -18,6 +18,11 @@ let now = $state<Theme>(kept());
 function apply(): void {
   if (now === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = now;
+  // The bar around an installed page follows the theme that was chosen here, and else the system.
+  const grounds = { light: '#f7f6f3', dark: '#131412' };
+  for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[name=theme-color]')) {
+    meta.content = grounds[now === 'system' ? (meta.media.includes('dark') ? 'dark' : 'light') : now];
+  }
 }
 apply();
 

@@ -100,6 +100,10 @@ export const number = (value: number): string => count.format(value);
 /** A large number, shortened as the language does it: `1.2K`, `12万`. */
 export const short = (value: number): string => compact.format(value);
 
+const disjunction = new Intl.ListFormat(locale, { type: 'disjunction' });
+/** `a, b, or c`. */
+export const either = (all: string[]): string => disjunction.format(all);
+
 /** An amount in millionths of a dollar. */
 export function money(micros: number): string {
   const amount = micros / 1_000_000;

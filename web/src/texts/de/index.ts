@@ -1,6 +1,7 @@
 import common from './common.json';
 import shell from './shell.json';
 import login from './login.json';
+import parts from './parts.json';
 import chat from './chat.json';
 import approvals from './approvals.json';
 import agents from './agents.json';
@@ -21,5 +22,5 @@ import welcome from './welcome.json';
 
 import type { Texts } from '../../lib/i18n';
 
-const texts: Texts = { common, shell, login, chat, approvals, agents, servers, nodes, channels, jobs, people, workspace, artifacts, resources, activity, usage, settings, health, tools, welcome };
+const texts: Texts = { common, shell, login, parts, chat, approvals, agents, servers, nodes, channels, jobs, people, workspace, artifacts, resources, activity, usage, settings, health, tools, welcome };
 export default texts;

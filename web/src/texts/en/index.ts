@@ -1,6 +1,7 @@
 import common from './common.json';
 import shell from './shell.json';
 import login from './login.json';
+import parts from './parts.json';
 import chat from './chat.json';
 import approvals from './approvals.json';
 import agents from './agents.json';
@@ -19,5 +20,5 @@ import health from './health.json';
 import tools from './tools.json';
 import welcome from './welcome.json';
 
-const texts = { common, shell, login, chat, approvals, agents, servers, nodes, channels, jobs, people, workspace, artifacts, resources, activity, usage, settings, health, tools, welcome };
+const texts = { common, shell, login, parts, chat, approvals, agents, servers, nodes, channels, jobs, people, workspace, artifacts, resources, activity, usage, settings, health, tools, welcome };
 export default texts;
