@@ -1,5 +1,7 @@
 // Days as the gateway writes them, and what was counted on each.
 
+import { locale } from './i18n';
+
 /** The last days up to today, whether something was counted or not, as `2027-03-01`. */
 export function daysBack(count: number, today = new Date()): string[] {
   const all: string[] = [];
@@ -13,7 +15,7 @@ export function daysBack(count: number, today = new Date()): string[] {
 /** A day as people write it. */
 export function dayOf(day: string): string {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
-  return new Date(year, month - 1, date).toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
+  return new Date(year, month - 1, date).toLocaleDateString(locale, { day: 'numeric', month: 'short' });
 }
 
 /** A round number that is not below. */
