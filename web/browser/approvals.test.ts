@@ -192,13 +192,13 @@ test('what was written after reading untrusted text says so until it is trusted'
 
   const files = await here.open('workspace/main/memory/copied.md');
   await files.getByRole('button', { name: 'copied.md' }).getByText('Untrusted', { exact: true }).waitFor();
-  await files.getByRole('note').getByText(`Written by ${mark.author} after reading ${mark.source}. Trust it?`).waitFor();
+  await files.getByRole('note').getByText(`Written by ${mark.author} after reading ${mark.source}. Trust this file?`).waitFor();
   expect(await files.getByRole('button', { name: 'first-note.md' }).getByText('Untrusted').count(), 'what was written before is trusted').toBe(0);
 
   const policy = await here.open('policy');
   const list = policy.getByRole('region', { name: 'Untrusted content' });
   const item = list.getByRole('listitem').filter({ hasText: id });
-  await item.getByText(`Written by ${mark.author} after reading ${mark.source}. Trust it?`).waitFor();
+  await item.getByText(`Written by ${mark.author} after reading ${mark.source}. Trust this file?`).waitFor();
   const others = (await untrusted()).filter((one) => one.id !== id);
   await item.getByRole('button', { name: `Trust file ${id}` }).click();
   await item.waitFor({ state: 'detached' });
@@ -232,13 +232,16 @@ test('the approval mode is set for all agents, and for one', async () => {
 });
 
 test('a token is created for the agents that are named', async () => {
-  const page = await here.open('settings');
+  const page = await here.open('settings/tokens');
   await connected(page).waitFor();
   const tokens = page.getByRole('region', { name: 'Tokens' });
-  await tokens.getByRole('textbox', { name: 'Name' }).fill('writer');
-  await tokens.getByRole('textbox', { name: 'Agents' }).fill('helper, other*');
-  await tokens.getByRole('button', { name: 'Make a token' }).click();
-  await tokens.getByRole('row').filter({ hasText: 'writer' }).getByText('helper other*').waitFor();
+  await tokens.getByRole('button', { name: 'Create token' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('writer');
+  await dialog.getByRole('combobox', { name: 'Agents' }).fill('helper, other*');
+  await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await tokens.getByRole('listitem').filter({ hasText: 'writer' }).getByText('helper, other*').waitFor();
   const all = await here.gateway.get<{ tokens: { name: string; agents: string[] }[] }>('/api/tokens');
   expect(all.tokens.find((one) => one.name === 'writer')?.agents).toEqual(['helper', 'other*']);
 });

@@ -103,7 +103,7 @@ test(`${ROWS} entries of the audit stay a handful of elements, from the newest t
   const page = await here.open('activity');
   const list = page.getByRole('listbox', { name: 'Entries' });
   await list.getByRole('option').first().waitFor();
-  await page.getByRole('checkbox', { name: 'follow' }).uncheck();
+  await page.getByRole('checkbox', { name: 'Live' }).uncheck();
   const { most, steps, took } = await toTheEnd(page, 'Entries', ROWS);
   console.log(`${ROWS} rows: at most ${most} elements, ${steps} steps in ${Math.round(took)} ms`);
   expect(most).toBeGreaterThan(5);

@@ -64,26 +64,26 @@ describe('a model is given from the page', () => {
     visitor.expected.add(400).add(401).add(502).add(503);
     const page = await visitor.open();
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
-    const form = page.getByRole('form', { name: 'Add a model' });
-    await form.getByText(/is sent to https:\/\/api\.anthropic\.com/).waitFor();
-    await form.getByLabel('Who serves it').selectOption('The house');
+    const form = page.getByRole('form', { name: 'Add a provider' });
+    await form.getByText(/key is sent to https:\/\/api\.anthropic\.com/).waitFor();
+    await form.getByLabel('Provider').selectOption('The house');
     await form.getByText(`is sent to ${server.url}`).waitFor();
-    await form.getByText('Or write it into config.toml').click();
+    await form.getByText('Or add it to config.toml').click();
     await form.getByText('api_key = "vault:house"').waitFor();
 
-    await form.getByLabel('The key').fill(`Bearer ${KEY}`);
-    await form.getByRole('button', { name: 'Save and try it' }).click();
+    await form.getByLabel('API key').fill(`Bearer ${KEY}`);
+    await form.getByRole('button', { name: 'Save and test' }).click();
     await form.getByRole('alert').getByText(/white space/).waitFor();
     expect(await file(), 'nothing was written').not.toContain('models.providers');
 
-    await form.getByLabel('The key').fill(WRONG);
-    await form.getByRole('button', { name: 'Save and try it' }).click();
-    await form.getByRole('alert').getByText('Paste another key and press again').waitFor();
+    await form.getByLabel('API key').fill(WRONG);
+    await form.getByRole('button', { name: 'Save and test' }).click();
+    await form.getByRole('alert').getByText('paste another one and press again').waitFor();
     expect(await form.getByRole('alert').innerText()).toContain('house/small');
     expect(await page.content()).not.toContain(WRONG);
-    await form.getByLabel('The key').fill(KEY);
-    await form.getByRole('button', { name: 'Save and try it' }).click();
-    await page.getByText(/house\/small answers, in .* The agent works\./).waitFor();
+    await form.getByLabel('API key').fill(KEY);
+    await form.getByRole('button', { name: 'Save and test' }).click();
+    await page.getByText(/house\/small replied in .*/).waitFor();
 
     const text = await file();
     expect(text).toContain('# mine');
@@ -103,30 +103,41 @@ describe('a model is given from the page', () => {
     const visitor = await here.visit();
     visitor.expected.add(409);
     const page = await visitor.open('settings');
-    const card = page.getByRole('region', { name: 'Models' });
-    await card.getByText('house/small is used unless another is said.').waitFor();
+    const card = page.getByRole('region', { name: 'Models', exact: true });
+    await card.getByText('house/small is the default model.').waitFor();
     await card.getByRole('button', { name: 'Remove house' }).click();
-    await card.getByRole('button', { name: 'Remove it? Remove house' }).click();
+    await card.getByRole('button', { name: 'Remove this provider? Remove house' }).click();
     await page.getByText(/house is still used by models\.default/).waitFor();
 
-    await card.getByText('Add one, or give one another key').click();
-    const form = card.getByRole('form', { name: 'Add a model' });
-    const names = () => form.locator('datalist option').evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
-    await form.getByLabel('Who serves it').selectOption('The house, set already');
+    await card.getByRole('button', { name: 'Add a provider' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add a provider' });
+    const form = dialog.getByRole('form', { name: 'Add a provider' });
+    const names = () => form.locator('#offered-models option').evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
+    await form.getByLabel('Provider').selectOption('The house (configured)');
     await expect.poll(names).toEqual(['small', 'large']);
-    await form.getByLabel('Who serves it').selectOption('Without a usual one');
-    await form.getByLabel('The key').fill(KEY);
-    await form.getByRole('button', { name: 'Save and try it' }).click();
-    await form.getByText('It offers 2 models').waitFor();
+    await form.getByLabel('Provider').selectOption('Without a usual one');
+    await form.getByLabel('API key').fill(KEY);
+    await form.getByRole('button', { name: 'Save and test' }).click();
+    await form.getByText('2 models are available').waitFor();
     await expect.poll(names).toEqual(['small', 'large']);
-    await form.getByLabel('Which model').fill('large');
-    await form.getByRole('button', { name: 'Save and try it' }).click();
-    await form.getByText(/open\/large answers, in/).waitFor();
-    await card.getByText('open/large is used unless another is said.').waitFor();
+    await form.getByLabel('Model', { exact: true }).fill('large');
+    await form.getByRole('button', { name: 'Save and test' }).click();
+    await form.getByText(/open\/large replied in/).waitFor();
+    await page.keyboard.press('Escape');
+    await card.getByText('open/large is the default model.').waitFor();
     expect(await file()).toContain('default = "open/large"');
 
+    // Each provider is a card with its models: another becomes the default, and is tested.
+    const open = card.getByRole('article', { name: 'open' });
+    await open.getByText('1 more model offered').click();
+    await open.getByRole('button', { name: 'Test open/small' }).click();
+    await open.getByText(/Replied “/).waitFor();
+    await open.getByRole('button', { name: 'Make open/small the default' }).click();
+    await card.getByText('open/small is the default model.').waitFor();
+    expect(await file()).toContain('default = "open/small"');
+
     await card.getByRole('button', { name: 'Remove house' }).click();
-    await card.getByRole('button', { name: 'Remove it? Remove house' }).click();
+    await card.getByRole('button', { name: 'Remove this provider? Remove house' }).click();
     await expect.poll(file).not.toContain('[models.providers.house]');
     await expect.poll(async () => (await here.gateway.get<{ names: string[] }>('/api/secrets')).names).toEqual(['open']);
   });
@@ -138,7 +149,7 @@ describe('with a model', () => {
   test('the guide ends with an agent that answers', async () => {
     const page = await here.open('welcome');
     await page.getByRole('button', { name: 'Ask it for a word' }).click();
-    await page.getByText(/scripted\/demo answers, in/).waitFor();
+    await page.getByText(/scripted\/demo (answers, in|replied in)/).waitFor();
     await page.getByRole('link', { name: 'Talk' }).click();
     await say(page, 'hello');
     await agent(page).getByText('I am here.').waitFor();

@@ -1,10 +1,8 @@
 // Every page of a house that is lived in: open to everybody (axe finds nothing serious), in dark and light, and on a phone.
 
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import type { AxeResults } from 'axe-core';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { barriers, tooWide } from './barriers';
 import { Demo, PAGES } from './demo';
 import { t } from './texts';
 import { DESKTOP, PHONE, house } from './visit';
@@ -19,33 +17,10 @@ const here = house(wanted);
 beforeAll(() => demo.furnish(here.gateway));
 afterAll(() => demo.stop());
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SIZES: [string, BrowserContextOptions][] = [
   ['on a desktop', { viewport: DESKTOP, colorScheme: 'light' }],
   ['on a phone', { viewport: PHONE, colorScheme: 'light', hasTouch: true }],
 ];
-
-/** What axe finds that keeps people out, in words: everything in light, and in dark what colours change. */
-async function barriers(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const wrong: string[] = [];
-  for (const [colorScheme, only] of [['light', {}], ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }]] as const) {
-    await page.emulateMedia({ colorScheme });
-    const found = await page.evaluate((options) => (window as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({ resultTypes: ['violations'], ...options }), only);
-    for (const one of found.violations.filter(({ impact }) => impact !== 'minor')) {
-      for (const node of one.nodes) wrong.push(`${colorScheme}: ${one.impact} ${one.id}: ${node.html.slice(0, 160)} (${node.failureSummary?.split('\n')[1]?.trim()})`);
-    }
-  }
-  await page.emulateMedia({ colorScheme: 'light' });
-  return wrong;
-}
-
-/** By how many pixels a page can be moved sideways: as a whole, or a part of it that is to scroll up and down only. */
-const tooWide = (page: Page) =>
-  page.evaluate(() => {
-    const parts = [...document.querySelectorAll('main, main > *, main section:not([tabindex]), dialog, [role=dialog]')].filter((part) => ['auto', 'scroll'].includes(getComputedStyle(part).overflowX));
-    return Math.max(...[document.documentElement, ...parts].map((part) => part.scrollWidth - part.clientWidth));
-  });
 
 test('what keeps people out would be noticed, in dark and light', async () => {
   const page = await here.open('usage');
@@ -118,7 +93,7 @@ describe.each(SIZES)('%s', (_name, options) => {
     await page.keyboard.press('Escape');
     await page.goto(`${here.gateway.url}/#/activity`);
     await page.getByRole('listbox', { name: 'Entries' }).getByRole('option').first().click();
-    await page.getByRole('region', { name: /^Entry/ }).waitFor();
+    await page.getByRole('region', { name: /^Details of/ }).waitFor();
     await look('an entry');
     expect(wrong).toEqual([]);
   });

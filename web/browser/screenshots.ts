@@ -40,7 +40,7 @@ const LIVELY: Record<string, (page: Page) => Promise<void>> = {
   'cron/new': async (page) => {
     await page.getByRole('button', { name: 'New job' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Stand-up');
-    await page.getByRole('textbox', { name: 'What is said' }).fill('What is due today? Look at my notes.');
+    await page.getByRole('textbox', { name: 'Prompt' }).fill('What is due today? Look at my notes.');
     await page.getByRole('dialog').getByRole('listitem').nth(4).waitFor();
   },
   artifacts: async (page) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../src/lib/answers';
-import { asked, joined, nearest } from '../src/lib/audit';
+import { actionsOf, asked, joined, nearest, resultOf, targetOf, whoOf } from '../src/lib/audit';
 
 const entry = (seq: number, more: Partial<AuditEntry> = {}) => ({ seq, at: seq * 1_000, kind: 'finished', durationUs: null, ...more }) as AuditEntry;
 const seqs = (all: AuditEntry[]) => all.map((one) => one.seq);
@@ -24,4 +24,29 @@ describe('looking at the audit', () => {
     expect(nearest(all, 9_100)?.seq).toBe(9);
     expect(nearest([], 1)).toBeUndefined();
   });
+});
+
+describe('what the log says in words', () => {
+  const call = (seq: number, id: string, more: Partial<AuditEntry> = {}) => entry(seq, { call: id, status: 'ok', code: '', ...more });
+  it('shows the entries of one call as one action, with how it ended', () => {
+    const actions = actionsOf([call(5, 'b'), call(4, 'a'), call(3, 'b', { kind: 'started', status: '' as AuditEntry['status'] }), entry(2, { call: null, kind: 'event' }), call(1, 'a', { kind: 'started' })]);
+    expect(actions.map(({ id, entry: shown, entries }) => [id, shown.seq, seqs(entries)])).toEqual([['b', 5, [3, 5]], ['a', 4, [1, 4]], ['seq 2', 2, [2]]]);
+    expect(resultOf({ entry: call(1, 'a', { kind: 'started', status: '' as AuditEntry['status'] }) })).toEqual({ word: 'Running', kind: 'warn' });
+    expect(resultOf({ entry: call(1, 'a', { status: 'error', code: 'denied_by_policy' }) })).toEqual({ word: 'Denied by rule', kind: 'bad' });
+    expect(resultOf({ entry: call(1, 'a', { status: 'error', code: 'of_tomorrow' }) }).word).toBe('of tomorrow');
+  });
+  it.each([
+    ['owner:laptop:01a1', { kind: 'token', name: 'laptop' }],
+    ['owner:browser 2026-11-19T10:00:00.123Z:01a1', { kind: 'token', name: 'Browser' }],
+    ['person:telegram:42', { kind: 'person', name: 'telegram 42' }],
+    ['node:studio', { kind: 'node', name: 'studio' }],
+    [{ name: 'Ada', kind: 'person' }, { kind: 'person', name: 'Ada', key: 'Ada' }],
+  ])('knows who %j is', (caller, wanted) => expect(whoOf(entry(1, { caller } as Partial<AuditEntry>))).toMatchObject(wanted));
+  it.each([
+    ['{"content":"hi","path":"memory/a.md"}', 'memory/a.md'],
+    ['{"command":"ls\\n -la"}', 'ls -la'],
+    ['{"content":"cut off', '{"content":"cut off'],
+    ['{"path":"a.md","content":"cut off', 'a.md'],
+    ['3 refusals', '3 refusals'],
+  ])('says what %s was about', (summary, wanted) => expect(targetOf(summary)).toBe(wanted));
 });

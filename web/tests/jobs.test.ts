@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changed, formOf, readBy, scheduleOf, stepsOf, type Schedule } from '../src/lib/jobs';
+import { changed, formOf, readBy, scheduleOf, stepsOf, type Schedule, exprOf, repeatOf, scheduleWords } from '../src/lib/jobs';
 
 const ZONE = 'America/New_York';
 const every = { kind: 'every', everyMs: 5_400_001, anchorMs: 1_794_700_000_123 };
@@ -42,4 +42,27 @@ it('finds what is another than it was', () => {
   const was = { name: 'a', schedule: every, spec: { mode: 'task', deliver: false } };
   expect(changed({ ...was, name: 'b', spec: { mode: 'task', deliver: false } }, was)).toEqual({ name: 'b' });
   expect(changed({ name: 'a', missed: 'once' }, {})).toEqual({ name: 'a', missed: 'once' });
+});
+
+describe('a schedule without cron syntax', () => {
+  it.each([
+    ['0 8 * * 1-5', { kind: 'weekdays', hour: 8, minute: 0 }],
+    ['30 16 * * 5', { kind: 'weekly', day: 5 }],
+    ['0 9 * * *', { kind: 'daily' }],
+    ['0 9 * * 7', { kind: 'weekly', day: 0 }],
+    ['15 * * * *', { kind: 'hourly', minute: 15 }],
+    ['0 9 15 * *', { kind: 'monthly', day: 15 }],
+    ['0 9 15 1 *', { kind: 'custom' }],
+    ['*/5 * * * *', { kind: 'custom' }],
+    ['99 99 * * *', { kind: 'custom' }],
+  ])('%s', (expr, wanted) => expect(repeatOf(expr)).toMatchObject(wanted));
+
+  it.each(['0 8 * * 1-5', '30 16 * * 5', '0 9 * * *', '15 * * * *', '0 9 15 * *'])('%s is written as it was read', (expr) => expect(exprOf(repeatOf(expr))).toBe(expr));
+
+  it('is said in words, with the time zone where that is another', () => {
+    expect(scheduleWords({ kind: 'cron', expr: '0 8 * * 1-5', tz: 'UTC' }, 'x', 'UTC')).toBe('Monday to Friday at 08:00');
+    expect(scheduleWords({ kind: 'cron', expr: '0 8 * * 1', tz: 'Asia/Tokyo' }, 'x', 'UTC')).toBe('Every Monday at 08:00 (Asia/Tokyo)');
+    expect(scheduleWords({ kind: 'every', everyMs: 1_800_000 }, 'x', 'UTC')).toBe('Every 30 minutes');
+    expect(scheduleWords({ kind: 'cron', expr: '0 8 * * 1-5' }, 'by the clock of the gateway', 'UTC')).toBe('by the clock of the gateway');
+  });
 });

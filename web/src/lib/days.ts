@@ -1,5 +1,7 @@
 // Days as the gateway writes them, and what was counted on each.
 
+import { locale, t } from './i18n';
+
 /** The last days up to today, whether something was counted or not, as `2027-03-01`. */
 export function daysBack(count: number, today = new Date()): string[] {
   const all: string[] = [];
@@ -13,7 +15,16 @@ export function daysBack(count: number, today = new Date()): string[] {
 /** A day as people write it. */
 export function dayOf(day: string): string {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
-  return new Date(year, month - 1, date).toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
+  return new Date(year, month - 1, date).toLocaleDateString(locale, { day: 'numeric', month: 'short' });
+}
+
+const long = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+
+/** The day of a moment as a heading; today and yesterday by name. */
+export function dayTitle(moment: number, now = new Date()): string {
+  const date = new Date(moment);
+  const back = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - days).toDateString() === date.toDateString();
+  return back(0) ? t('activity.today') : back(1) ? t('activity.yesterday') : long.format(date);
 }
 
 /** A round number that is not below. */
