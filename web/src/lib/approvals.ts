@@ -5,7 +5,8 @@ import { difference } from './diff';
 import { t, type Key } from './i18n';
 
 /** A request as newer gateways describe it. An older one names the rule only, and knows neither task nor diff. */
-export type Asked = Omit<Approval, 'rule'> & { rule: string | { text: string; source: string }; reason?: string | null; task?: string | null; diff?: string | null };
+type RuleShown = { text: string; source: string };
+export type Asked = Approval & { ruleShown?: RuleShown; reason?: string | null; task?: string | null; diff?: string | null };
 /** What an approval card needs at least. */
 export type Shown = Pick<Asked, 'id' | 'tool' | 'arguments'> & Partial<Asked>;
 
@@ -41,10 +42,12 @@ const WHY: Record<string, Key> = {
 export const whyText = (why: string): string => (Object.hasOwn(WHY, why) ? t(WHY[why] as Key) : why);
 
 /** Which rule asked, where that is known. */
-export function askedBy(asked: Pick<Shown, 'rule'>): { source: Source; text: string } | null {
+export function askedBy(asked: Pick<Shown, 'rule' | 'ruleShown'>): { source: Source; text: string } | null {
   if (!asked.rule) return null;
-  if (typeof asked.rule === 'string') return { source: sourceOf(asked.rule), text: '' };
-  return { source: sourceOf(asked.rule.source), text: asked.rule.text };
+  const source = sourceOf(asked.rule);
+  // A default has no text but its explanation; a rule that has changed since has none either.
+  const text = source.kind === 'default' || asked.ruleShown?.text === asked.rule ? '' : (asked.ruleShown?.text ?? '');
+  return { source, text };
 }
 
 const EFFECTS: Record<Effect, Key> = { reads: 'approvals.effect_reads', writes: 'approvals.effect_writes', runs: 'approvals.effect_runs', sends: 'approvals.effect_sends', leaves: 'approvals.effect_leaves' };

@@ -33,10 +33,10 @@ const MADE: { id: string; title: Key; about: Key; blanks?: Blank[]; rules: Made 
     ],
   },
   { id: 'read-only', title: 'approvals.tplReadOnly', about: 'approvals.tplReadOnlyAbout', rules: () => [{ decision: 'deny', effects: ['writes', 'runs', 'sends'] }] },
-  { id: 'ask-contact', title: 'approvals.tplContact', about: 'approvals.tplContactAbout', rules: () => [{ decision: 'ask', effects: ['sends'] }] },
+  { id: 'ask-messages', title: 'approvals.tplContact', about: 'approvals.tplContactAbout', rules: () => [{ decision: 'ask', effects: ['sends'] }] },
   { id: 'ask-files', title: 'approvals.tplFiles', about: 'approvals.tplFilesAbout', rules: () => [{ decision: 'ask', tools: ['*WriteFile', '*EditFile', '*DeleteFile', 'write_file', '*file_write', '*apply_patch'] }] },
   { id: 'deny-delete', title: 'approvals.tplDelete', about: 'approvals.tplDeleteAbout', rules: () => [{ decision: 'deny', tools: ['*DeleteFile', '*_delete', '*_remove'] }] },
-  { id: 'deny-programs', title: 'approvals.tplDangerous', about: 'approvals.tplDangerousAbout', rules: () => eachCommand({ decision: 'deny' }, ['rm', 'dd', 'mkfs*', 'shutdown', 'reboot', 'sudo']) },
+  { id: 'deny-destructive', title: 'approvals.tplDangerous', about: 'approvals.tplDangerousAbout', rules: () => eachCommand({ decision: 'deny' }, ['rm', 'dd', 'mkfs*', 'shutdown', 'reboot', 'sudo']) },
   { id: 'allow-program', title: 'approvals.tplProgram', about: 'approvals.tplProgramAbout', blanks: ['program'], rules: (filled) => eachCommand({ decision: 'allow' }, list(filled.program)) },
   { id: 'allow-website', title: 'approvals.tplWebsite', about: 'approvals.tplWebsiteAbout', blanks: ['website'], rules: (filled) => [{ decision: 'allow', tools: ['url_fetch', '*web_fetch'], when: { url: { host: list(filled.website) } } } as unknown as Part] },
 ];
