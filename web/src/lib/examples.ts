@@ -54,10 +54,12 @@ function exampleOf(given: Schema | boolean | undefined, name: string, root: Sche
   }
 }
 
-/** Arguments with everything that is required. */
+/** Arguments with everything that is required, or else with the first that there is. */
 export function example(schema: Schema, root: Schema = schema, depth = 0): Record<string, unknown> {
   const whole = (schema as { examples?: unknown[] }).examples?.[0];
   if (depth === 0 && typeof whole === 'object' && whole !== null) return whole as Record<string, unknown>;
-  const values = (schema.required ?? []).map((name): [string, unknown] => [name, exampleOf(schema.properties?.[name], name, root, depth)]);
+  const [first] = Object.keys(schema.properties ?? {});
+  const needed = schema.required?.length ? schema.required : first !== undefined && depth === 0 ? [first] : [];
+  const values = needed.map((name): [string, unknown] => [name, exampleOf(schema.properties?.[name], name, root, depth)]);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
