@@ -144,21 +144,22 @@ test('the rules are shown, explain themselves, and what waits is answered', asyn
   await here.gateway.call('gsv__WriteFile', { path: 'memory/old.md', content: 'x' });
   const asked = await here.gateway.ask('POST', '/api/tools/gsv__DeleteFile', { path: 'memory/old.md' });
   expect(asked.code).toBe('approval_required');
-  const page = await here.open('policy');
-  const rules = page.getByRole('region', { name: 'Rules' });
+  const page = await here.open('policy/rules');
+  const rules = page.getByRole('region', { name: 'Rules', exact: true });
   await rules.getByText('url_fetch').waitFor();
   await rules.getByText('no looking around').waitFor();
-  const explain = page.getByRole('region', { name: 'Explain' });
+  const explain = page.getByRole('region', { name: 'Test rules' });
   await explain.getByRole('combobox', { name: 'Tool' }).fill('url_fetch');
-  await explain.getByRole('button', { name: 'Test' }).click();
-  await explain.getByText('deny', { exact: true }).waitFor();
+  await explain.getByRole('button', { name: 'Test', exact: true }).click();
+  await explain.getByText('Deny', { exact: true }).waitFor();
+  await page.getByRole('navigation', { name: 'Approvals' }).getByRole('link', { name: /^Approvals/ }).click();
 
   const waits = page.getByRole('article', { name: 'Approval needed for gsv__DeleteFile' });
-  await waits.getByText('"path": "memory/old.md"').waitFor();
+  await waits.getByRole('definition').filter({ hasText: 'memory/old.md' }).waitFor();
   await page.waitForFunction(() => document.title.startsWith('(1)'));
   await waits.getByRole('button', { name: 'Deny', exact: true }).click();
   await page.getByText('Nothing needs your approval').waitFor();
-  await page.getByRole('region', { name: 'Answered' }).getByRole('row').filter({ hasText: 'gsv__DeleteFile' }).getByText(/denied/).waitFor();
+  await page.getByRole('region', { name: 'Decided', exact: true }).getByRole('row').filter({ hasText: 'gsv__DeleteFile' }).getByText('Denied').first().waitFor();
   expect((await here.gateway.ask('POST', '/api/tools/gsv__ReadFile', { path: 'memory/old.md' })).ok, 'it is still there').toBe(true);
 });
 
@@ -228,6 +229,8 @@ test('a resource is made for an agent, and taken away from it', async () => {
 
 test('the agents are shown, each with what it may use', async () => {
   const page = await here.open('agents');
-  await page.getByRole('heading', { level: 2, name: 'main' }).waitFor();
-  await page.getByText(/\d+ tools at hand/).waitFor();
+  await page.getByRole('article', { name: 'main' }).getByRole('link', { name: 'Edit main' }).click();
+  await page.getByRole('heading', { level: 1, name: 'main' }).waitFor();
+  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Tools' }).click();
+  await page.getByText(/\d+ on, \d+ on demand, \d+ off\./).waitFor();
 });

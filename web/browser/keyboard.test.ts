@@ -104,7 +104,7 @@ test('a tool is found, filled in and run by keys alone', async () => {
   const list = page.getByRole('listbox', { name: 'Tools' });
   await list.getByRole('option').first().waitFor();
   await page.keyboard.press('/');
-  await expect.poll(() => focused(page)).toMatch(/Find a tool/);
+  await expect.poll(() => focused(page)).toMatch(/Search tools/);
   await page.keyboard.type('gsv__WriteFile');
   await expect.poll(async () => (await list.getByRole('option').first().innerText()).split('\n')[0]).toBe('gsv__WriteFile');
   await tabTo(page, /^listbox Tools/);

@@ -28,7 +28,7 @@ const LIVELY: Record<string, (page: Page) => Promise<void>> = {
     await page.getByRole('textbox', { name: 'path' }).fill('memory/notes.md');
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByRole('region', { name: 'Result' }).getByText('Notes', { exact: false }).first().waitFor();
-    await page.getByRole('link', { name: /In the audit/ }).waitFor();
+    await page.getByRole('link', { name: /Audit entry/ }).waitFor();
   },
   nodes: async (page) => {
     await page.getByRole('region', { name: 'Transfers' }).waitFor();

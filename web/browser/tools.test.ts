@@ -1,7 +1,8 @@
 // The catalogue: found by meaning, called by a form, looked up in the audit.
 
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SIZES, barriers } from './axe';
 import { soon } from './gateway';
 import { McpServer } from './others';
 import { house } from './visit';
@@ -26,7 +27,7 @@ test('tools are found in plain words, as agents find them', async () => {
   await page.getByText(`${tools.length} tools`, { exact: true }).waitFor();
 
   const request = 'change some text inside a document';
-  await page.getByRole('searchbox', { name: 'Find a tool' }).fill(request);
+  await page.getByRole('searchbox', { name: 'Search tools' }).fill(request);
   const found = await here.gateway.call<{ results: { id: string }[] }>('capabilities_discover', { request, types: ['tool'] });
   const ids = found.results.map((one) => one.id);
   expect(ids.length).toBeGreaterThan(0);
@@ -50,7 +51,7 @@ test('a family shows its own tools only', async () => {
 
 test('a tool runs from its form, and its entry is in the audit', async () => {
   const page = await here.open('tools');
-  await page.getByRole('searchbox', { name: 'Find a tool' }).fill('gsv__WriteFile');
+  await page.getByRole('searchbox', { name: 'Search tools' }).fill('gsv__WriteFile');
   await page.getByRole('listbox', { name: 'Tools' }).getByRole('option', { name: 'gsv__WriteFile' }).click();
   await page.getByRole('heading', { name: form }).waitFor();
   await page.getByRole('textbox', { name: 'path' }).fill('memory/from-the-form.md');
@@ -63,7 +64,7 @@ test('a tool runs from its form, and its entry is in the audit', async () => {
   expect(read.code, read.stderr).toBe(0);
   expect(read.stdout).toContain('said in a form');
 
-  const link = result.getByRole('link', { name: /In the audit, number \d+/ });
+  const link = result.getByRole('link', { name: /Audit entry \d+/ });
   const seq = Number(/\d+/.exec(await link.innerText())?.[0]);
   const { entries } = await here.gateway.get<{ entries: { seq: number; tool: string; status: string; caller: string }[] }>('/api/audit?limit=20');
   const entry = entries.find((one) => one.seq === seq);
@@ -92,7 +93,7 @@ test('a wrong argument is refused by the name of its parameter, and nothing happ
   await page.getByRole('textbox', { name: 'path' }).fill('../outside.md');
   await page.getByRole('button', { name: 'Run' }).click();
   const refused = page.getByRole('region', { name: 'Result' });
-  await refused.getByRole('heading', { name: 'Refused' }).waitFor();
+  await refused.getByRole('heading', { name: 'Not run' }).waitFor();
   const told = await here.gateway.ask('POST', '/api/tools/gsv__WriteFile', { path: '../outside.md', content: 'nowhere' });
   expect(told.error).toContain('path');
   expect(await refused.innerText()).toContain(told.error?.split('\n')[0]);
@@ -102,15 +103,15 @@ test('arguments can be written as JSON, and unknown ones are refused by name', a
   const visitor = await here.visit();
   visitor.expected.add(400).add(422);
   const page = await visitor.open('tools/gsv__ReadFile');
-  await page.getByRole('button', { name: 'as JSON' }).click();
+  await page.getByRole('button', { name: 'Edit as JSON' }).click();
   const json = page.getByRole('textbox', { name: 'Arguments as JSON' });
   await json.fill('{ "path": "memory/a.md", "colour": "red" }');
   await page.getByRole('button', { name: 'Run' }).click();
   await page.getByText(/colour/).last().waitFor();
-  await page.getByRole('region', { name: 'Result' }).getByText(/colour/).waitFor();
+  await page.getByRole('region', { name: 'Result' }).getByText(/colour/).first().waitFor();
   await json.fill('{ "path": ');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByText(/this is not JSON/).waitFor();
+  await page.getByText(/Not valid JSON/).waitFor();
 });
 
 test('a call that needs approval is asked about beside its form, and goes through once it is given', async () => {
@@ -121,7 +122,7 @@ test('a call that needs approval is asked about beside its form, and goes throug
   await page.getByRole('textbox', { name: 'path' }).fill('memory/to-go.md');
   await page.getByRole('button', { name: 'Run' }).click();
   const ask = page.getByRole('article', { name: 'Approval needed for gsv__DeleteFile' });
-  await ask.getByText('"path": "memory/to-go.md"').waitFor();
+  await ask.getByRole('definition').filter({ hasText: 'memory/to-go.md' }).waitFor();
   const there = () => here.gateway.ask('POST', '/api/tools/gsv__ReadFile', { path: 'memory/to-go.md' });
   expect((await there()).ok, 'it is still there').toBe(true);
   await ask.getByRole('button', { name: 'Allow once' }).click();
@@ -146,8 +147,8 @@ test('a choice of shapes has the fields of the one that is chosen', async () => 
   // A call that only reads is written down just after its answer.
   const noted = async () => (await here.gateway.get<{ entries: { tool: string; summary: string }[] }>('/api/audit?limit=50')).entries.filter((one) => one.tool === 'diary__plan').map((one) => one.summary);
   await expect.poll(noted).toContainEqual(expect.stringMatching(/"kind": ?"once"/));
-  await page.getByRole('button', { name: 'as JSON' }).click();
-  await page.getByRole('button', { name: 'as a form' }).click();
+  await page.getByRole('button', { name: 'Edit as JSON' }).click();
+  await page.getByRole('button', { name: 'Edit as form' }).click();
   expect(await page.getByRole('textbox', { name: 'day' }).inputValue()).toBe('2027-03-01');
 });
 
@@ -158,7 +159,63 @@ test('a form outlasts its machine, and says that it is gone', async () => {
   const page = await here.open('tools/barn__Bash');
   await page.getByRole('textbox', { name: 'command' }).fill('a long thought');
   await program.kill();
-  await page.getByText('barn is not connected now').waitFor();
+  await page.getByText('barn is not connected', { exact: false }).waitFor();
   expect(await page.getByRole('textbox', { name: 'command' }).inputValue()).toBe('a long thought');
   expect(await page.getByRole('button', { name: 'Run' }).isDisabled()).toBe(true);
+});
+
+test('tools stand below their families, and a heading is not a choice', async () => {
+  const page = await here.open('tools');
+  const list = page.getByRole('listbox', { name: 'Tools' });
+  const first = list.getByRole('option').first();
+  await first.getByText('Data & gateway').waitFor();
+  await list.focus();
+  await page.keyboard.press('Home');
+  await page.getByRole('heading', { level: 2, name: 'capabilities_discover' }).waitFor();
+  expect(await first.getAttribute('aria-selected')).toBe('false');
+});
+
+test('an example fills in what is required, and a result is shown as a table, as values and as JSON', async () => {
+  await here.gateway.call('gsv__WriteFile', { path: 'memory/example.md', content: '# Example\n\nWith **words**.\n' });
+  const page = await here.open('tools/gsv__ReadFile');
+  await page.getByRole('button', { name: 'Insert example' }).click();
+  expect(await page.getByRole('textbox', { name: 'path' }).inputValue()).toBe('memory/example.md');
+  await page.getByRole('button', { name: 'Run' }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await result.getByRole('heading', { name: 'Example' }).waitFor();
+  await result.getByRole('button', { name: 'JSON' }).click();
+  await result.getByText('"path": "memory/example.md"').waitFor();
+
+  await page.goto(`${here.gateway.url}/#/tools/gsv__SessionsList`);
+  await page.getByRole('heading', { level: 2, name: 'gsv__SessionsList' }).waitFor();
+  await here.gateway.post('/api/sessions/agent%3Amain%3Amain/patch', { label: 'The main one' });
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByRole('region', { name: 'Result' }).getByText('The main one').first().waitFor();
+});
+
+test('a program shows its output and its exit status', async () => {
+  const page = await here.open('tools/bash');
+  await page.getByRole('textbox', { name: 'cmd' }).fill('echo out; echo err >&2; exit 3');
+  await page.getByRole('button', { name: 'Run' }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await result.getByText('Exit status 3').waitFor();
+  await result.getByText('Error output').waitFor();
+});
+
+describe.each(SIZES)('%s', (_name, options) => {
+  test('the list, a form and a result keep nobody out', async () => {
+    const visitor = await here.visit(options);
+    const wrong: string[] = [];
+    for (const place of ['tools', 'tools/gsv__SessionsList']) {
+      const page = await visitor.open(place);
+      await visitor.settled(page);
+      if (place !== 'tools') {
+        await page.getByRole('button', { name: 'Run' }).click();
+        await page.getByRole('region', { name: 'Result' }).waitFor();
+      }
+      wrong.push(...(await barriers(page)).map((one) => `${place}: ${one}`));
+      await page.close();
+    }
+    expect(wrong).toEqual([]);
+  });
 });

@@ -52,13 +52,13 @@ describe('a rule as it is read', () => {
       'Tool: gsv__Bash',
       'Agent: main',
       'Caller: owner:*',
-      'Only if: command runs only the program git or make',
-      'Only if: url is a URL of the host example.com',
+      'Only if: command runs only git or make',
+      'Only if: url is a URL of example.com',
       'Only if: to is "ada"',
     ]);
   });
   it('says where anything matches, and what programs may do', () => {
     const rule = { decision: 'allow', effects: ['runs'], network: true } as unknown as Rule;
-    expect(readRule(rule).map(({ value }) => value)).toEqual(['any tool', 'any agent', 'any caller', 'runs', 'programs it starts may use the network']);
+    expect(readRule(rule).map(({ value }) => value)).toEqual(['Any tool', 'Any agent', 'Any caller', 'runs programs', 'Programs it starts may use the network']);
   });
 });

@@ -3,6 +3,7 @@
 import type { Approval, Who } from './answers';
 import { labelsHere } from './forms';
 import { forgetDrafts } from './unsent';
+import { announce } from './notify';
 import { Refused, get, post, whenLoggedOut, type Body } from './http';
 import { forgetToken, token } from './session';
 import { CallError, Socket, type Events, type Methods, type State } from './socket';
@@ -122,6 +123,7 @@ class Live {
       const now = approvals.toSorted((one, other) => Date.parse(one.createdAt) - Date.parse(other.createdAt));
       const ids = (all: Approval[]) => all.map((one) => one.id).join();
       if (ids(now) !== ids(this.approvals)) this.approvals = now;
+      announce(now);
     } catch {
       // Who may not look at approvals has none.
     }

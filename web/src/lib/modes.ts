@@ -1,9 +1,11 @@
 // When an agent asks for approval where no rule matches.
 
+import { t } from './i18n';
+
 export const MODES = [
-  { id: 'ask', name: 'Ask', about: 'Reads, writes in its own folders and runs programs in the sandbox; asks before anything else, and before running programs after reading untrusted text.' },
-  { id: 'auto', name: 'Auto', about: 'Acts without asking, except after reading untrusted text.' },
-  { id: 'read-only', name: 'Read-only', about: 'Only reads; everything else is refused.' },
+  { id: 'ask', name: t('approvals.modeAsk'), about: t('approvals.modeAskAbout') },
+  { id: 'auto', name: t('approvals.modeAuto'), about: t('approvals.modeAutoAbout') },
+  { id: 'read-only', name: t('approvals.modeReadOnly'), about: t('approvals.modeReadOnlyAbout') },
 ] as const;
 
 export type Mode = (typeof MODES)[number]['id'];

@@ -1,6 +1,8 @@
 // A rule of the policy as a form has it, as the settings have it, and as it is read.
 
 import type { Rule } from './answers';
+import { effectName } from './approvals';
+import { t, type Key } from './i18n';
 
 export const TESTS = ['equals', 'contains', 'starts_with', 'matches', 'host', 'program'] as const;
 export type Test = (typeof TESTS)[number];
@@ -9,14 +11,15 @@ export type RuleForm = { decision: string; tools: string; effects: string[]; cal
 
 /** Tests that hold a list of patterns. */
 const LISTS: readonly Test[] = ['host', 'program'];
-export const TEST_NAMES: Record<Test, string> = {
-  equals: 'is',
-  contains: 'contains',
-  starts_with: 'starts with',
-  matches: 'matches the expression',
-  host: 'is a URL of the host',
-  program: 'runs only the program',
+const TEST_KEYS: Record<Test, Key> = {
+  equals: 'approvals.test_equals',
+  contains: 'approvals.test_contains',
+  starts_with: 'approvals.test_starts_with',
+  matches: 'approvals.test_matches',
+  host: 'approvals.test_host',
+  program: 'approvals.test_program',
 };
+export const testName = (test: Test): string => t(TEST_KEYS[test]);
 
 const words = (list: string[] | undefined) => (list ?? []).join(', ');
 const list = (text: string) => text.split(/[\s,]+/).filter(Boolean);
@@ -63,19 +66,40 @@ function literal(text: string): unknown {
   }
 }
 
+const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|-]/g, (one) => `\\${one}`);
+
+/** An expression for paths that do not begin with this folder: the gateway's expressions know no negation. */
+export function outside(folder: string): string {
+  const letters = [...folder];
+  return `^(?:${letters.map((letter, at) => `${escaped(letters.slice(0, at).join(''))}(?:[^${escaped(letter)}]|$)`).join('|')})`;
+}
+/** The folder of such an expression, or null for another one. */
+function folderOf(expression: unknown): string | null {
+  if (typeof expression !== 'string' || !expression.startsWith('^(?:')) return null;
+  const [, before = '', last = ''] = /^(.*)\(\?:\[\^(\\?.)\]\|\$\)$/u.exec(expression.slice(4, -1).split(/(?<=\|\$\))\|/).at(-1) ?? '') ?? [];
+  const folder = (before + last).replace(/\\(.)/gu, '$1');
+  return folder && outside(folder) === expression ? folder : null;
+}
+
+/** A condition of a rule as it is read, such as `path starts with "memory/"`. */
+export function readConditions(rule: Rule): string[] {
+  const shown = (test: Test, value: unknown) => (Array.isArray(value) && LISTS.includes(test) ? value.join(t('approvals.or')) : JSON.stringify(value));
+  return conditions(rule).map(({ argument, test, value }) => {
+    const folder = test === 'matches' ? folderOf(value) : null;
+    return folder ? t('approvals.outside', { argument, folder }) : t('approvals.condition', { argument, test: testName(test), value: shown(test, value) });
+  });
+}
+
 /** A rule as its owner reads it before it is added: everything that has to match, with nothing left out. */
 export function readRule(rule: Rule): { label: string; value: string }[] {
-  const any = (values: string[] | undefined, none: string) => (values?.length ? values.join(', ') : none);
+  const any = (values: string[] | undefined, none: Key) => (values?.length ? values.join(', ') : t(none));
   return [
-    { label: 'Tool', value: any(rule.tools, 'any tool') },
-    { label: 'Agent', value: any(rule.agents, 'any agent') },
-    { label: 'Caller', value: any(rule.callers, 'any caller') },
-    ...(rule.effects?.length ? [{ label: 'Effects', value: rule.effects.join(', ') }] : []),
-    ...conditions(rule).map(({ argument, test, value }) => ({
-      label: 'Only if',
-      value: `${argument} ${TEST_NAMES[test]} ${Array.isArray(value) && LISTS.includes(test) ? value.join(' or ') : JSON.stringify(value)}`,
-    })),
-    ...(rule.network ? [{ label: 'Network', value: 'programs it starts may use the network' }] : []),
+    { label: t('common.tool'), value: any(rule.tools?.filter((one, _, all) => one !== '*' || all.length > 1), 'approvals.anyTool') },
+    { label: t('common.agent'), value: any(rule.agents, 'approvals.anyAgent') },
+    { label: t('approvals.caller'), value: any(rule.callers, 'approvals.anyCaller') },
+    ...(rule.effects?.length ? [{ label: t('approvals.effects'), value: rule.effects.map(effectName).join(', ') }] : []),
+    ...readConditions(rule).map((value) => ({ label: t('approvals.onlyIf'), value })),
+    ...(rule.network ? [{ label: t('approvals.network'), value: t('approvals.networkAllowed') }] : []),
   ];
 }
 

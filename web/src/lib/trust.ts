@@ -1,15 +1,16 @@
 // Content that was written or changed after an agent read untrusted text.
 
 import type { Untrusted } from './answers';
+import { t, type Key } from './i18n';
 
 export type Kind = Untrusted['kind'];
-const NAMES: Record<Kind, string> = { file: 'File', agent: 'Agent', job: 'Job', session: 'Conversation' };
-export const kindName = (kind: Kind): string => NAMES[kind];
+const NAMES: Record<Kind, Key> = { file: 'approvals.kind_file', agent: 'common.agent', job: 'approvals.kind_job', session: 'common.conversation' };
+export const kindName = (kind: Kind): string => t(NAMES[kind]);
 
 /** How it became untrusted, as one sentence. */
 export function became({ kind, author, source }: Pick<Untrusted, 'kind' | 'author' | 'source'>): string {
-  if (author) return `Written by ${author} after reading ${source}.`;
-  return kind === 'session' ? `Contains untrusted text from ${source}.` : `Written after reading ${source}.`;
+  if (author) return t('approvals.writtenBy', { author, source });
+  return kind === 'session' ? t('approvals.contains', { source }) : t('approvals.writtenAfter', { source });
 }
 
 /** The page on which it can be read before it is trusted, as the parts of its address. */

@@ -1,0 +1,32 @@
+// What keeps people out of a page, and what makes it wider than the screen.
+
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { DESKTOP, PHONE } from './visit';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+export const SIZES: [string, BrowserContextOptions][] = [
+  ['on a desktop', { viewport: DESKTOP, colorScheme: 'light' }],
+  ['on a phone', { viewport: PHONE, colorScheme: 'light', hasTouch: true }],
+];
+
+/** What axe finds, in words: everything in light, and in dark what colours change; and how much the page is too wide. */
+export async function barriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const wrong: string[] = [];
+  for (const [colorScheme, only] of [['light', {}], ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }]] as const) {
+    await page.emulateMedia({ colorScheme });
+    const found = await page.evaluate((options) => (window as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({ resultTypes: ['violations'], ...options }), only);
+    for (const one of found.violations.filter(({ impact }) => impact !== 'minor')) {
+      for (const node of one.nodes) wrong.push(`${colorScheme}: ${one.impact} ${one.id}: ${node.html.slice(0, 160)} (${node.failureSummary?.split('\n')[1]?.trim()})`);
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  const wide = await page.evaluate(() => {
+    const parts = [...document.querySelectorAll('main, main > *, main section:not([tabindex]), dialog')].filter((part) => ['auto', 'scroll'].includes(getComputedStyle(part).overflowX));
+    return Math.max(...[document.documentElement, ...parts].map((part) => part.scrollWidth - part.clientWidth));
+  });
+  return wide > 0 ? [...wrong, `${wide} pixels too wide`] : wrong;
+}
