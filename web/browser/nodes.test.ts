@@ -228,7 +228,9 @@ test('a transfer that cannot be made says why', async () => {
 });
 
 test('files are uploaded and downloaded, byte for byte, and nothing is replaced unasked', async () => {
-  const page = await here.open('nodes');
+  const visitor = await here.visit();
+  visitor.expected.add(422); // bytes are not shown as text
+  const page = await visitor.open('nodes');
   const { folder } = await lend(page, 'quay');
   await page.goto(`${here.gateway.url}/#/nodes/quay/files`);
   const files = page.getByRole('listbox', { name: 'Files' });

@@ -89,7 +89,7 @@ test('the catalog says what will run and asks for what is missing', async () => 
   await dialog.getByRole('searchbox', { name: 'Search servers' }).fill('filesystem');
   await dialog.getByRole('list', { name: 'Catalog' }).getByRole('button', { name: /^Filesystem/ }).click();
   const review = dialog.getByRole('form', { name: 'Review and add' });
-  await review.getByLabel(/directory the server may use/).fill('/srv/data');
+  await review.getByLabel(/Directory the server may use/).fill('/srv/data');
   await review.getByLabel('Name').focus();
   await review.getByRole('group', { name: 'sh code' }).getByText('npx -y @modelcontextprotocol/server-filesystem /srv/data').waitFor();
 });

@@ -1,6 +1,6 @@
 // xterm.js under our content security policy, which refuses `<style>` elements with text and `style` attributes.
-// xterm writes both. It creates elements through the document that it is given, so it gets one whose styles are
-// constructed style sheets, and its spans set their style as a property; the policy allows both.
+// xterm writes both. While it opens, it gets constructed style sheets instead of `<style>` elements, and spans set their
+// style as a property; the policy allows both.
 
 import { Terminal, type ITheme } from '@xterm/xterm';
 import '@xterm/xterm/css/xterm.css';
@@ -27,14 +27,16 @@ HTMLSpanElement.prototype.setAttribute = function (this: HTMLSpanElement, name: 
   else setAttribute.call(this, name, value);
 };
 
-const facade = new Proxy(document, {
-  get(real, name) {
-    if (name === 'createElement') return (tag: string) => (tag === 'style' ? styleElement() : real.createElement(tag));
-    const value: unknown = Reflect.get(real, name, real);
-    return typeof value === 'function' ? (value.bind(real) as unknown) : value;
-  },
-  set: (real, name, value) => Reflect.set(real, name, value, real),
-});
+/** Opens a terminal in an element. Its style elements are created meanwhile, and only then. */
+function open(terminal: Terminal, element: HTMLElement): void {
+  const real = document.createElement.bind(document);
+  document.createElement = ((tag: string) => (tag === 'style' ? styleElement() : real(tag))) as typeof document.createElement;
+  try {
+    terminal.open(element);
+  } finally {
+    Reflect.deleteProperty(document, 'createElement');
+  }
+}
 
 const ANSI = {
   light: { black: '#22201c', red: '#a8231c', green: '#1b6b3c', yellow: '#7d5200', blue: '#1f5fa8', magenta: '#8a2f8f', cyan: '#0b6662', white: '#6b665c', brightBlack: '#6b665c', brightRed: '#c4332b', brightGreen: '#22804a', brightYellow: '#8f5f00', brightBlue: '#2a6fc0', brightMagenta: '#9c3fa1', brightCyan: '#107a75', brightWhite: '#22201c' },
@@ -60,7 +62,6 @@ export type Screen = {
 /** A terminal in an element that is in the document. */
 export function screenIn(element: HTMLElement, label: string): Screen {
   const terminal = new Terminal({
-    documentOverride: facade,
     fontFamily: getComputedStyle(document.documentElement).getPropertyValue('--mono'),
     fontSize: 13,
     lineHeight: 1.2,
@@ -71,7 +72,7 @@ export function screenIn(element: HTMLElement, label: string): Screen {
     macOptionIsMeta: true,
     theme: theme(),
   });
-  terminal.open(element);
+  open(terminal, element);
   terminal.textarea?.setAttribute('aria-label', label);
   return {
     terminal,
