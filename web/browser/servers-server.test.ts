@@ -54,7 +54,9 @@ test('a local command is added only after its exact words were confirmed', async
 });
 
 test('a server and each of its tools are switched off and on', async () => {
-  const page = await here.open('servers/mine');
+  const visitor = await here.visit();
+  visitor.expected.add(404); // what is asked of a server that was just disabled
+  const page = await visitor.open('servers/mine');
   const region = page.getByRole('region', { name: 'mine' });
   const tools = async () => (await here.gateway.get<{ tools: { name: string }[] }>('/api/tools')).tools.map((one) => one.name).filter((name) => name.startsWith('mine__'));
   await region.getByRole('switch', { name: 'change enabled' }).click();
