@@ -4,24 +4,31 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, describe, test } from 'vitest';
 import { ModelServer } from './others';
-import { house } from './visit';
-import { agent, connected, enter, said, say } from './words';
+import { house, enter } from './visit';
+import { agent, connected, said, say } from './words';
 
 describe('without a model', () => {
   const here = house();
 
-  test('the guide ends with a call that worked and a snippet that another program can use', async () => {
+  test('a newcomer is asked for the model first, and any step can be done or skipped; the progress is kept', async () => {
     const stranger = await here.stranger({ permissions: ['clipboard-read', 'clipboard-write'] });
+    stranger.expected.add(404); // an older gateway looks for no local models
     const page = await stranger.context.newPage();
     await enter(page, here.gateway.link);
-    await page.getByRole('heading', { name: 'First steps' }).waitFor();
-    await page.getByRole('button', { name: 'Write and read a note' }).click();
-    await page.getByText(/The file says: Written from the page/).waitFor();
-    const { entries } = await here.gateway.get<{ entries: { tool: string; status: string }[] }>('/api/audit?limit=20');
-    for (const tool of ['gsv__WriteFile', 'gsv__ReadFile']) expect(entries).toContainEqual(expect.objectContaining({ tool, status: 'ok' }));
+    await page.getByRole('heading', { name: 'Get started' }).waitFor();
+    await page.getByText('0 of 5 done').waitFor();
+    const step = (name: string) => page.getByRole('region', { name, exact: true });
+    await step('Choose a model').getByRole('radio', { name: 'Anthropic' }).waitFor();
+    await step('Choose a model').getByRole('button', { name: 'Skip this step' }).click();
+    await step('Start your first chat').getByRole('link', { name: 'Open chat' }).waitFor();
+    await page.reload();
+    await step('Choose a model').getByText('Skipped').waitFor();
+    await step('Start your first chat').getByRole('button', { name: 'Skip this step' }).click();
 
-    await page.getByRole('button', { name: 'Make a token for it' }).click();
-    await page.getByText(/shown this once/).waitFor();
+    const client = step('Connect an AI client');
+    await client.getByRole('button', { name: 'Create access token' }).click();
+    await client.getByText(/shown only once/).waitFor();
+    await page.getByText('1 of 5 done').waitFor();
     const snippet = JSON.parse(await page.getByRole('group', { name: 'json code' }).innerText()) as { mcpServers: { manyhands: { command: string; args: string[]; env: Record<string, string> } } };
     expect(snippet.mcpServers.manyhands).toMatchObject({ command: 'manyhands', args: ['mcp'] });
     const token = snippet.mcpServers.manyhands.env.MANYHANDS_TOKEN ?? '';
@@ -63,27 +70,29 @@ describe('a model is given from the page', () => {
     const visitor = await here.visit();
     visitor.expected.add(400).add(401).add(502).add(503);
     const page = await visitor.open();
-    await page.getByRole('heading', { name: 'First steps' }).waitFor();
-    const form = page.getByRole('form', { name: 'Add a provider' });
-    await form.getByText(/key is sent to https:\/\/api\.anthropic\.com/).waitFor();
-    await form.getByLabel('Provider').selectOption('The house');
-    await form.getByText(`is sent to ${server.url}`).waitFor();
-    await form.getByText('Or add it to config.toml').click();
-    await form.getByText('api_key = "vault:house"').waitFor();
+    await page.getByRole('heading', { name: 'Get started' }).waitFor();
+    visitor.expected.add(404); // an older gateway looks for no local models
+    const step = page.getByRole('region', { name: 'Choose a model' });
+    await step.getByRole('radio', { name: 'Anthropic' }).check();
+    await step.getByText(/sent to https:\/\/api\.anthropic\.com/).waitFor();
+    await step.getByRole('link', { name: 'Get an API key' }).waitFor();
+    await step.getByRole('radio', { name: 'The house' }).check();
+    await step.getByText(`sent to ${server.url}`).waitFor();
+    const form = step.getByRole('form', { name: 'Add a model' });
 
     await form.getByLabel('API key').fill(`Bearer ${KEY}`);
     await form.getByRole('button', { name: 'Save and test' }).click();
-    await form.getByRole('alert').getByText(/white space/).waitFor();
+    await step.getByRole('alert').getByText(/white space/).waitFor();
     expect(await file(), 'nothing was written').not.toContain('models.providers');
 
     await form.getByLabel('API key').fill(WRONG);
     await form.getByRole('button', { name: 'Save and test' }).click();
-    await form.getByRole('alert').getByText('paste another one and press again').waitFor();
-    expect(await form.getByRole('alert').innerText()).toContain('house/small');
+    await step.getByRole('alert').getByText('Enter another key and save again').waitFor();
+    expect(await step.getByRole('alert').innerText()).toContain('house/small');
     expect(await page.content()).not.toContain(WRONG);
     await form.getByLabel('API key').fill(KEY);
     await form.getByRole('button', { name: 'Save and test' }).click();
-    await page.getByText(/house\/small replied in .*/).waitFor();
+    await step.getByText(/house\/small responded in/).waitFor();
 
     const text = await file();
     expect(text).toContain('# mine');
@@ -91,7 +100,8 @@ describe('a model is given from the page', () => {
     expect(text).toContain('default = "house/small"');
     for (const shown of [text, await page.content()]) expect(shown).not.toContain(KEY);
     expect(server.keys.at(-1)).toBe(KEY);
-    await page.getByRole('link', { name: 'Talk' }).click();
+    await step.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('region', { name: 'Start your first chat' }).getByRole('link', { name: 'Open chat' }).click();
     await say(page, 'hello');
     await agent(page).getByText('I am here.').waitFor();
     const { entries } = await here.gateway.get<{ entries: object[] }>('/api/audit?limit=50');
@@ -103,41 +113,30 @@ describe('a model is given from the page', () => {
     const visitor = await here.visit();
     visitor.expected.add(409);
     const page = await visitor.open('settings');
-    const card = page.getByRole('region', { name: 'Models', exact: true });
-    await card.getByText('house/small is the default model.').waitFor();
+    const card = page.getByRole('region', { name: 'Models' });
+    await card.getByText('house/small is used unless another is said.').waitFor();
     await card.getByRole('button', { name: 'Remove house' }).click();
-    await card.getByRole('button', { name: 'Remove this provider? Remove house' }).click();
+    await card.getByRole('button', { name: 'Remove it? Remove house' }).click();
     await page.getByText(/house is still used by models\.default/).waitFor();
 
-    await card.getByRole('button', { name: 'Add a provider' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Add a provider' });
-    const form = dialog.getByRole('form', { name: 'Add a provider' });
-    const names = () => form.locator('#offered-models option').evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
-    await form.getByLabel('Provider').selectOption('The house (configured)');
+    await card.getByText('Add one, or give one another key').click();
+    const form = card.getByRole('form', { name: 'Add a model' });
+    const names = () => form.locator('datalist option').evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
+    await form.getByLabel('Who serves it').selectOption('The house, set already');
     await expect.poll(names).toEqual(['small', 'large']);
-    await form.getByLabel('Provider').selectOption('Without a usual one');
-    await form.getByLabel('API key').fill(KEY);
-    await form.getByRole('button', { name: 'Save and test' }).click();
-    await form.getByText('2 models are available').waitFor();
+    await form.getByLabel('Who serves it').selectOption('Without a usual one');
+    await form.getByLabel('The key').fill(KEY);
+    await form.getByRole('button', { name: 'Save and try it' }).click();
+    await form.getByText('It offers 2 models').waitFor();
     await expect.poll(names).toEqual(['small', 'large']);
-    await form.getByLabel('Model', { exact: true }).fill('large');
-    await form.getByRole('button', { name: 'Save and test' }).click();
-    await form.getByText(/open\/large replied in/).waitFor();
-    await page.keyboard.press('Escape');
-    await card.getByText('open/large is the default model.').waitFor();
+    await form.getByLabel('Which model').fill('large');
+    await form.getByRole('button', { name: 'Save and try it' }).click();
+    await form.getByText(/open\/large answers, in/).waitFor();
+    await card.getByText('open/large is used unless another is said.').waitFor();
     expect(await file()).toContain('default = "open/large"');
 
-    // Each provider is a card with its models: another becomes the default, and is tested.
-    const open = card.getByRole('article', { name: 'open' });
-    await open.getByText('1 more model offered').click();
-    await open.getByRole('button', { name: 'Test open/small' }).click();
-    await open.getByText(/Replied “/).waitFor();
-    await open.getByRole('button', { name: 'Make open/small the default' }).click();
-    await card.getByText('open/small is the default model.').waitFor();
-    expect(await file()).toContain('default = "open/small"');
-
     await card.getByRole('button', { name: 'Remove house' }).click();
-    await card.getByRole('button', { name: 'Remove this provider? Remove house' }).click();
+    await card.getByRole('button', { name: 'Remove it? Remove house' }).click();
     await expect.poll(file).not.toContain('[models.providers.house]');
     await expect.poll(async () => (await here.gateway.get<{ names: string[] }>('/api/secrets')).names).toEqual(['open']);
   });
@@ -146,15 +145,30 @@ describe('a model is given from the page', () => {
 describe('with a model', () => {
   const here = house({ script: 'turns:\n  - when: { user: "" }\n    text: I am here.\n    usage: { input: 5, output: 3 }\n' });
 
-  test('the guide ends with an agent that answers', async () => {
+  test('each step is marked done by what was done, and the end leads to the chat', async () => {
     const page = await here.open('welcome');
-    await page.getByRole('button', { name: 'Ask it for a word' }).click();
-    await page.getByText(/scripted\/demo (answers, in|replied in)/).waitFor();
-    await page.getByRole('link', { name: 'Talk' }).click();
+    const step = (name: string) => page.getByRole('region', { name, exact: true });
+    await step('Choose a model').getByText('scripted/demo').waitFor();
+    await step('Choose a model').getByRole('button', { name: /Choose a model/ }).click();
+    await step('Choose a model').getByRole('button', { name: 'Test model' }).click();
+    await page.getByText(/scripted\/demo responded in/).waitFor();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await step('Start your first chat').getByRole('link', { name: 'Open chat' }).click();
     await say(page, 'hello');
     await agent(page).getByText('I am here.').waitFor();
     const kept = async () => (await here.gateway.get<{ sessions: { sessionKey: string; messages: number }[] }>('/api/sessions')).sessions;
     await expect.poll(kept).toMatchObject([{ sessionKey: 'agent:main:main', messages: 2 }]);
+
+    await page.goto(`${here.gateway.url}/#/welcome`);
+    await page.getByText('2 of 5 done').waitFor();
+    await step('Connect an AI client').getByRole('button', { name: 'Skip this step' }).click();
+    await step('Add another machine').getByRole('button', { name: 'Add node' }).click();
+    await page.getByRole('dialog', { name: 'Add a node' }).getByRole('button', { name: 'Close' }).click();
+    await page.goto(`${here.gateway.url}/#/welcome`);
+    await step('Add another machine').getByRole('button', { name: 'Skip this step' }).click();
+    await step('Chat from your phone').getByRole('button', { name: 'Skip this step' }).click();
+    await page.getByRole('region', { name: 'You are all set' }).getByRole('link', { name: 'Open chat' }).click();
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
   });
 
   test('who has a model comes to the chat at once', async () => {

@@ -15,7 +15,7 @@ test('what was left out is counted where it is missing', () => {
   const printed = new Printed();
   printed.take(piece(1_200, 'late\nhal'));
   printed.take(piece(3_000, 'end\n'));
-  expect(printed.text).toBe('[1,200 characters were left out]\nlate\nhal\n[1,792 characters were left out]\nend\n');
+  expect(printed.text).toBe('[1,200 characters omitted]\nlate\nhal\n[1,792 characters omitted]\nend\n');
   // A secret that was cut out makes a text shorter than its place.
   printed.take({ at: 3_004, next: 3_100, text: '[redacted]\n' });
   printed.take(piece(3_100, 'more\n'));
@@ -36,14 +36,14 @@ test('however much is printed, the end of it is kept and begins with a line', ()
 
 test('why a program ended is said', () => {
   const said = (one: Partial<Parameters<typeof standing>[0]>) => standing({ status: 'failed', exitCode: null, signal: null, timedOut: false, ...one }).label;
-  expect(said({ status: 'running' })).toBe('running');
-  expect(said({ timedOut: true, signal: 'SIGTERM' })).toBe('stopped: its time was up');
+  expect(said({ status: 'running' })).toBe('Running');
+  expect(said({ timedOut: true, signal: 'SIGTERM' })).toBe('Stopped: time limit reached');
   // A program may catch the signal and say another end.
-  expect(said({ timedOut: true, exitCode: 0 })).toBe('stopped: its time was up');
-  expect(said({ signal: 'SIGKILL' })).toBe('ended by SIGKILL');
-  expect(said({ exitCode: 3 })).toBe('failed with exit code 3');
-  expect(said({ status: 'completed', exitCode: 0 })).toBe('finished');
-  expect(said({})).toContain('not known');
+  expect(said({ timedOut: true, exitCode: 0 })).toBe('Stopped: time limit reached');
+  expect(said({ signal: 'SIGKILL' })).toBe('Ended by SIGKILL');
+  expect(said({ exitCode: 3 })).toBe('Exit code 3');
+  expect(said({ status: 'completed', exitCode: 0 })).toBe('Finished');
+  expect(said({})).toContain('unknown');
 });
 
 test('the time of a program that runs goes on, and that of one that ended does not', () => {

@@ -1,5 +1,8 @@
 // What a node's `Process` tool lists. A result of a tool, not of the API: nodes bring their own tools.
 
+import { t } from './i18n';
+import { number } from './words';
+
 export type Process = {
   sessionId: string;
   status: string;
@@ -17,18 +20,18 @@ export type Process = {
 
 /** How a program stands or why it ended, and as what that is shown. */
 export function standing(one: Pick<Process, 'status' | 'exitCode' | 'signal' | 'timedOut'>): { word: string; label: string } {
-  if (one.status === 'running') return { word: 'running', label: 'running' };
-  if (one.timedOut) return { word: 'timed_out', label: 'stopped: its time was up' };
-  if (one.signal) return { word: 'failed', label: `ended by ${one.signal}` };
-  if (one.exitCode === null) return { word: one.status, label: `${one.status}: how it ended is not known` };
-  return one.exitCode === 0 ? { word: 'finished', label: 'finished' } : { word: 'failed', label: `failed with exit code ${one.exitCode}` };
+  if (one.status === 'running') return { word: 'running', label: t('common.running') };
+  if (one.timedOut) return { word: 'timed_out', label: t('nodes.timedOut') };
+  if (one.signal) return { word: 'failed', label: t('nodes.endedBy', { signal: one.signal }) };
+  if (one.exitCode === null) return { word: one.status, label: t('nodes.endUnknown') };
+  return one.exitCode === 0 ? { word: 'finished', label: t('nodes.finished') } : { word: 'failed', label: t('nodes.exitCode', { code: String(one.exitCode) }) };
 }
 
 /** How long a program has run by now, when it was looked at some time ago. */
 export const runtime = (one: Pick<Process, 'status' | 'runtimeMs'>, since: number): number => one.runtimeMs + (one.status === 'running' ? Math.max(0, since) : 0);
 
 /** For how long a program may run, in the words of a form. */
-export const LENGTHS: [string, number][] = [['an hour', 3_600_000], ['a day', 86_400_000], ['a week', 7 * 86_400_000], ['30 days', 30 * 86_400_000]];
+export const LENGTHS: [string, number][] = [[t('nodes.hour'), 3_600_000], [t('nodes.day'), 86_400_000], [t('nodes.week'), 7 * 86_400_000], [t('nodes.days30'), 30 * 86_400_000]];
 
 /** How much of what a program printed is kept here: the end of it. */
 const KEPT = 100_000;
@@ -42,7 +45,7 @@ export class Printed {
   /** Takes the next piece, and says how much was left out before it. */
   take(piece: { at: number; next: number; text: string }): void {
     const missed = piece.at - (this.next ?? 0);
-    if (missed > 0) this.text += `${this.text && !this.text.endsWith('\n') ? '\n' : ''}[${missed.toLocaleString('en')} characters were left out]\n`;
+    if (missed > 0) this.text += `${this.text && !this.text.endsWith('\n') ? '\n' : ''}[${t('nodes.omitted', { n: number(missed) })}]\n`;
     this.text += piece.text;
     this.next = piece.next;
     if (this.text.length > KEPT * 1.5) {
