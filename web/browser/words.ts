@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 
 export const connected = (page: Page): Locator => page.getByRole('status').filter({ hasText: /^Connected$/ });
 export const message = (page: Page): Locator => page.getByRole('textbox', { name: 'Message', exact: true });
-export const said = (page: Page): Locator => page.getByRole('log', { name: 'What was said' });
+export const said = (page: Page): Locator => page.getByRole('log', { name: 'Messages' });
 export const agent = (page: Page): Locator => page.getByRole('article', { name: 'Agent' });
 export const you = (page: Page): Locator => page.getByRole('article', { name: 'You' });
 
