@@ -197,6 +197,7 @@ export class Gateway {
 }
 
 function started(folder: string, args: string[], more: Record<string, string>): ChildProcess {
-  const env = { PATH: process.env.PATH ?? '', HOME: join(folder, 'user'), MANYHANDS_HOME: join(folder, 'home'), TZ: 'UTC', ...more };
+  const page = process.env.MANYHANDS_PAGE;
+  const env = { ...(page ? { MANYHANDS_PAGE: page } : {}), PATH: process.env.PATH ?? '', HOME: join(folder, 'user'), MANYHANDS_HOME: join(folder, 'home'), TZ: 'UTC', ...more };
   return spawn(inject('binary'), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
 }

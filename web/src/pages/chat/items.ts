@@ -51,7 +51,8 @@ export type Call = {
 };
 export type Reply = { kind: 'agent'; text: string; at: number | null; seq: number | null; thinking: string; stopped: boolean };
 export type Failed = { kind: 'error'; message: string; hint: string; code: string; retryable: boolean; link?: { to: string; text: string } };
-export type Item = { key: number } & (Said | Reply | Call | Failed | { kind: 'cost'; used: ChatUsage; ms: number | null } | { kind: 'note'; tone: 'quiet' | 'bad'; text: string });
+export type Cost = { kind: 'cost'; used: ChatUsage; ms: number | null };
+export type Item = { key: number } & (Said | Reply | Call | Failed | Cost | { kind: 'note'; tone: 'quiet' | 'bad'; text: string });
 type Bare<T> = T extends unknown ? Omit<T, 'key'> : never;
 export type Fresh = Bare<Item>;
 
