@@ -552,7 +552,7 @@ export class Transcript {
     // An older gateway counts the time that the owner took: it is known here when the call was allowed.
     if (allowed && event.waitedMs === undefined && call.ms !== null && call.began !== null) call.ms = Math.min(call.ms, Math.max(0, Date.now() - call.began));
     call.pictures = picturesAt(event.pictures ?? [], this.key).pictures;
-    call.partial = result.length >= SHOWN || event.pictures === undefined;
+    call.partial = result.length >= SHOWN || (event.outcome === undefined && event.pictures === undefined);
   }
 }
 

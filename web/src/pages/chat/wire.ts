@@ -27,7 +27,7 @@ export type Found = { matches: Match[]; more: boolean };
 /** A new conversation with the beginning of another. */
 export type Branched = { sessionKey: string };
 /** A conversation that a sub-agent works in. */
-export type Branch = { sessionKey: string; agentId: string; title?: string | null; state: string; parentCallId?: string | null };
+export type Branch = { sessionKey: string; agentId: string; title?: string | null; state?: string | null; parentCallId?: string | null; parentKey?: string | null };
 export type Branches = { sessions: Branch[] };
 
 /** Listens for events that this page's documents do not describe. */
