@@ -4,7 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { soon } from './gateway';
+import { McpServer } from './others';
+import { written } from './png';
 import { DESKTOP, PHONE, house } from './visit';
 import { agent, connected, message, said, say, unfold, you } from './words';
 
@@ -16,8 +19,14 @@ const RICH = [
 ].join('\n\n');
 const PROGRAM = "printf '\\033[32mgreen light\\033[0m\\n\\033[31mred light\\033[0m\\n'; seq 1 80; echo 'it broke' >&2; exit 2";
 
+const camera = new McpServer([{ name: 'photo', description: 'Takes a photo.', inputSchema: { type: 'object' }, answers: 'one photo', picture: written({ width: 3, height: 2, pixels: Buffer.alloc(18, 120) }).toString('base64') }]);
+beforeAll(() => camera.start());
+afterAll(() => camera.stop());
+
 const here = house({
   config: `
+[egress]
+allow_private = ["127.0.0.0/8"]
 [sessions.reset]
 mode = "manual"
 [[policy.rules]]
@@ -48,6 +57,10 @@ turns:
     calls: [{ id: l1, name: gsv__SessionsList, arguments: {} }]
   - when: { result_of: gsv__SessionsList }
     text: There they are.
+  - when: { user: photo please }
+    calls: [{ id: i1, name: camera__photo, arguments: {} }]
+  - when: { result_of: camera__photo }
+    text: There it is.
   - when: { user: slow note }
     calls: [{ id: n1, name: gsv__WriteFile, arguments: { path: memory/slow-note.md, content: x } }]
   - when: { result_of: gsv__WriteFile }
@@ -122,6 +135,19 @@ test('an edit is a diff that is seen at once, and a written file is shown as tha
   await card(page, 'gsv__WriteFile').getByText('three').waitFor();
   await card(page, 'gsv__WriteFile').getByRole('button', { name: 'Raw' }).click();
   await card(page, 'gsv__WriteFile').getByText('"written":true').waitFor();
+});
+
+test('an image that a tool gives is there without a reload, and after one', async () => {
+  await here.gateway.post('/api/servers', { name: 'camera', server: { url: camera.url } });
+  await soon('its tools are known', async () => (await here.gateway.ask('POST', '/api/servers/camera/refresh')).ok);
+  const page = await here.open(`chat/${fresh()}`);
+  await say(page, 'a photo please');
+  await agent(page).getByText('There it is.').waitFor();
+  const image = said(page).getByRole('img', { name: 'Image from camera__photo' });
+  const width = () => image.evaluate((node: HTMLImageElement) => node.complete && node.naturalWidth);
+  await expect.poll(width).toBe(3);
+  await page.reload();
+  await expect.poll(width).toBe(3);
 });
 
 test('a value is a tree that can be folded', async () => {
