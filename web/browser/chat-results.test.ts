@@ -15,6 +15,7 @@ const RICH = [
   'So $e^{i\\pi} + 1 = 0$, and it costs $5 or $10.',
   '$$\\int_0^1 x^2 \\, dx = \\frac{1}{3}$$',
   '```diff\n-was this\n+is that\n```',
+  '```mermaid\ngraph LR\n  A[Question] -->|asks| B{Answer}\n```',
   '```py\n# a comment\nprint("x")\n```',
 ].join('\n\n');
 const PROGRAM = "printf '\\033[32mgreen light\\033[0m\\n\\033[31mred light\\033[0m\\n'; seq 1 80; echo 'it broke' >&2; exit 2";
@@ -161,7 +162,7 @@ test('a value is a tree that can be folded', async () => {
   await key.waitFor({ state: 'hidden' });
 });
 
-test('formulas are set, reasoning is kept and folded, code has colours and a copy button', async () => {
+test('formulas are set, diagrams are drawn, reasoning is kept and folded, code has colours and a copy button', async () => {
   const page = await here.open(`chat/${fresh()}`, { permissions: ['clipboard-read', 'clipboard-write'] });
   await say(page, 'something rich');
   const reply = agent(page).last();
@@ -173,6 +174,7 @@ test('formulas are set, reasoning is kept and folded, code has colours and a cop
   expect(await reply.getByText('Numbers first.').isVisible()).toBe(false);
   await reply.getByText('Reasoning', { exact: true }).click();
   await reply.getByText('Numbers first.').waitFor();
+  await reply.getByRole('img', { name: 'Question; Answer; asks' }).waitFor();
   const code = reply.getByRole('group', { name: /^py/ });
   const colours = await code.evaluate((node) => [...node.querySelectorAll('span')].map((one) => getComputedStyle(one).color));
   expect(new Set(colours).size).toBeGreaterThan(1);
