@@ -60,7 +60,7 @@ test('a reply is shown while it comes, and stopping ends it', async () => {
   const busy = async () => (await here.gateway.get<{ sessions: { sessionKey: string; busy: boolean }[] }>('/api/sessions')).sessions.find((one) => one.sessionKey === key)?.busy;
   expect(await busy()).toBe(true);
   await page.getByRole('button', { name: 'Stop' }).click();
-  await said(page).getByText('stopped', { exact: true }).waitFor();
+  await said(page).getByText('Stopped', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
   await expect.poll(busy).toBe(false);
   expect(await agent(page).getByText('the last ones').count()).toBe(0);
@@ -76,7 +76,7 @@ test('Markdown and code are laid out, and the turn says what it cost', async () 
   const code = reply.getByRole('group', { name: 'js code' });
   await expect.poll(async () => (await code.innerText()).trim()).toBe('const eggs = 2;');
   // 1000 tokens in at 3 dollars and 200 out at 15 dollars a million.
-  await said(page).getByText(/1\.0k tokens in · 200 out · \$0\.0060/).waitFor();
+  await said(page).getByText(/1k tokens in · 200 out · \$0\.0060/).waitFor();
   const used = await here.gateway.get<{ rows: { model: string; costMicros: number }[] }>('/api/usage?days=1');
   expect(used.rows.map((row) => row.costMicros)).toContain(6_000);
 });
@@ -89,11 +89,11 @@ test('a call of a tool is a folded card with its arguments, its result and how l
   const card = said(page).getByRole('group').filter({ hasText: 'gsv__ReadFile' });
   expect(await card.count()).toBe(1);
   expect(await card.getByText('Arguments').isVisible(), 'it is folded').toBe(false);
-  await expect.poll(() => card.innerText()).toMatch(/worked[^]*(\d ms|< 1 ms|\d s)/);
+  await expect.poll(() => card.innerText()).toMatch(/Succeeded[^]*(\d ms|< 1 ms|\d s)/);
   await unfold(said(page), 'gsv__ReadFile');
   await card.getByText('memory/', { exact: true }).last().waitFor();
   await card.getByText('found-by-the-card.md').waitFor();
-  await card.getByRole('link', { name: 'In the audit' }).waitFor();
+  await card.getByRole('link', { name: 'Show in activity' }).waitFor();
   const took = (await card.innerText()).match(/(\d+ ms|< 1 ms|[\d.]+ s)/)?.[0] ?? 'nothing';
   await page.reload();
   await expect.poll(() => card.innerText()).toContain(took);
@@ -131,7 +131,7 @@ test('what is said while the agent works waits below, also after a reload, and s
   await say(page, 'hello');
   await you(page).getByText('hello').waitFor();
   await say(page, 'a recipe please');
-  const waits = you(page).getByText('waits', { exact: true });
+  const waits = you(page).getByText('Queued', { exact: true });
   const order = async () => (await said(page).getByRole('article').allInnerTexts()).map((words) => /forever|first words|hello|Good morning|recipe|Pancakes/.exec(words)?.[0]);
   await expect.poll(() => waits.count()).toBe(2);
   await expect.poll(order).toEqual(['forever', 'first words', 'hello', 'recipe']);
@@ -154,9 +154,9 @@ test('/undo takes back what is shown, and commands that choose are seen in what 
   await expect.poll(() => agent(page).count()).toBe(0);
   await expect.poll(() => you(page).count()).toBe(0);
   await say(page, '/model scripted/other');
-  await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('scripted/other');
+  await page.getByRole('button', { name: 'Model: scripted/other' }).waitFor();
   await say(page, '/think low');
-  await expect.poll(() => page.getByRole('combobox', { name: 'Thinking' }).inputValue()).toBe('low');
+  await expect.poll(() => page.getByRole('combobox', { name: 'Reasoning' }).inputValue()).toBe('low');
   await message(page).pressSequentially('/t');
   await page.getByRole('listbox', { name: 'Commands' }).getByRole('option', { name: '/t:' }).click();
   await expect.poll(() => message(page).inputValue()).toBe('/t:');
@@ -181,8 +181,8 @@ test('of two calls only the one that is asked about waits, also for whoever come
   const ask = page.getByRole('article', { name: 'Approval needed for gsv__WriteFile' });
   await ask.waitFor();
   const card = (tool: string) => said(page).getByRole('group').filter({ hasText: tool }).first();
-  await expect.poll(() => card('gsv__ReadFile').innerText()).toContain('worked');
-  await expect.poll(() => card('gsv__WriteFile').innerText()).toContain('needs your approval');
+  await expect.poll(() => card('gsv__ReadFile').innerText()).toContain('Succeeded');
+  await expect.poll(() => card('gsv__WriteFile').innerText()).toContain('Needs approval');
   const row = page.getByRole('listbox', { name: 'Conversations' }).getByRole('option', { name: key.split(':').at(-1) ?? '', exact: false }).first();
   await row.getByText('Needs approval', { exact: true }).waitFor();
   await ask.getByRole('button', { name: 'Deny', exact: true }).click();
@@ -216,7 +216,8 @@ test('what is denied does not run', async () => {
   await ask.waitFor({ state: 'detached' });
   expect((await file('memory/bad-note.md')).code).toBe('not_found');
   const card = said(page).getByRole('group').filter({ hasText: 'gsv__WriteFile' });
-  await expect.poll(() => card.innerText()).toContain('failed');
+  await expect.poll(() => card.innerText()).toContain('Denied');
+  expect(await card.innerText(), 'it took no time').not.toMatch(/\d (ms|s)\b/);
 });
 
 test('a slash command is offered while it is typed, and answered without the model', async () => {
@@ -240,10 +241,12 @@ test('a picture that is dropped goes to the model, a file becomes an artifact', 
   await drop(message(page), { name: 'pixel.png', type: 'image/png', bytes: pixel });
   await drop(message(page), { name: 'plan.bin', type: 'application/x-plan', bytes });
   await page.getByRole('img', { name: 'pixel.png' }).waitFor();
-  await page.getByRole('button', { name: 'Leave out plan.bin' }).waitFor();
+  await page.getByRole('button', { name: 'Remove plan.bin' }).waitFor();
   await say(page, 'what is this?');
   await agent(page).getByText('I see what you sent.').waitFor();
   await you(page).getByRole('img').waitFor();
+  await you(page).getByRole('list', { name: 'Attachments' }).getByRole('link', { name: 'plan.bin' }).waitFor();
+  expect(await you(page).innerText(), 'not as it is written for the model').not.toContain('[attached');
 
   const told = JSON.stringify((await history(key)).messages);
   expect(told).toContain('a picture');
@@ -275,7 +278,7 @@ test('what a turn cost and took is said after a reload as it was before, also of
   const key = fresh();
   const page = await here.open(`chat/${key}`);
   await say(page, 'a recipe please');
-  const line = said(page).getByText(/1\.0k tokens in · 200 out · \$0\.0060/);
+  const line = said(page).getByText(/1k tokens in · 200 out · \$0\.0060/);
   await line.waitFor();
   const live = await line.innerText();
   expect(live).toMatch(/^(< 1 ms|\d+ ms|\d+\.\d s|\d+ min \d+ s) · /);
@@ -307,22 +310,25 @@ test('a conversation is deleted from the list once it is confirmed, by mouse and
   const there = async (of: string) => (await here.gateway.ask('GET', `/api/sessions/${encodeURIComponent(of)}`)).status;
   const found = async () => (await here.gateway.get<{ count: number }>('/api/memory?query=marmalade')).count;
   await expect.poll(found).toBe(1);
-  await row.hover();
-  await row.getByTitle('Delete this conversation').click();
+  const remove = async () => {
+    await row.hover();
+    await row.getByTitle('Conversation actions').click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+  };
+  await remove();
   const ask = page.getByRole('dialog', { name: `Delete ${name(key)}?` });
-  await ask.getByText(/For good: 2 messages/).waitFor();
-  await ask.getByRole('button', { name: 'Keep it' }).click();
+  await ask.getByText(/permanently deletes 2 messages/).waitFor();
+  await ask.getByRole('button', { name: 'Cancel' }).click();
   await ask.waitFor({ state: 'detached' });
   expect(await there(key)).toBe(200);
-  await row.hover();
-  await row.getByTitle('Delete this conversation').click();
-  await ask.getByRole('button', { name: 'Delete for good' }).click();
+  await remove();
+  await ask.getByRole('button', { name: 'Delete' }).click();
   await row.waitFor({ state: 'detached' });
   await expect.poll(() => there(key)).toBe(404);
   await expect.poll(found).toBe(0);
   await page.getByRole('heading', { level: 1, name: 'Main' }).waitFor();
 
-  await said(other).getByText('This conversation was deleted. What is said next begins a new one.').waitFor();
+  await said(other).getByText('This conversation was deleted. The next message starts a new one.').waitFor();
   await expect.poll(() => you(other).count()).toBe(0);
   await say(other, 'hello anew');
   await agent(other).getByText('Good morning.').waitFor();
@@ -337,7 +343,7 @@ test('a conversation is deleted from the list once it is confirmed, by mouse and
   await list.focus();
   await list.press('Delete');
   const again = page.getByRole('dialog', { name: `Delete ${name(second)}?` });
-  await again.getByRole('button', { name: 'Delete for good' }).focus();
+  await again.getByRole('button', { name: 'Delete' }).focus();
   await page.keyboard.press('Enter');
   await expect.poll(() => there(second)).toBe(404);
 });
@@ -365,8 +371,8 @@ test('what was said can be edited and sent again', async () => {
   const page = await here.open(`chat/${key}`);
   await say(page, 'hello there');
   await agent(page).getByText('Good morning.').waitFor();
-  await you(page).getByRole('button', { name: 'Edit and send again' }).click();
-  const words = page.getByRole('textbox', { name: 'The message in other words' });
+  await you(page).getByRole('button', { name: 'Edit and resend' }).click();
+  const words = page.getByRole('textbox', { name: 'Edit message' });
   await expect.poll(() => words.inputValue()).toBe('hello there');
   await words.fill('a recipe please');
   await words.press('Enter');
@@ -384,11 +390,17 @@ test('the model and how much it thinks are chosen for a conversation, and kept',
   const page = await here.open(`chat/${key}`);
   await say(page, 'hello');
   await agent(page).getByText('Good morning.').waitFor();
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('scripted/other');
+  await page.getByRole('button', { name: 'Model: scripted/demo' }).click();
+  const search = page.getByRole('combobox', { name: 'Search models' });
+  const offered = page.getByRole('listbox', { name: 'Models' }).getByRole('option');
+  await offered.filter({ hasText: '$3 in · $15 out per 1M tokens' }).waitFor();
+  await search.fill('OTHER');
+  await expect.poll(() => offered.count()).toBe(1);
+  await search.press('Enter');
   const settings = async () => (await here.gateway.cli('sessions', 'show', key, '--json')).stdout;
   await expect.poll(settings).toMatch(/scripted\/other/);
-  await page.getByRole('combobox', { name: 'Thinking' }).selectOption('low');
+  await page.getByRole('combobox', { name: 'Reasoning' }).selectOption('low');
   await expect.poll(settings).toMatch(/"low"/);
   await page.reload();
-  await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('scripted/other');
+  await page.getByRole('button', { name: 'Model: scripted/other' }).waitFor();
 });

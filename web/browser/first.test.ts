@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, describe, test } from 'vitest';
 import { ModelServer } from './others';
-import { house, enter } from './visit';
-import { agent, connected, said, say } from './words';
+import { house } from './visit';
+import { agent, connected, enter, said, say } from './words';
 
 describe('without a model', () => {
   const here = house();

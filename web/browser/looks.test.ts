@@ -86,8 +86,10 @@ describe.each(SIZES)('%s', (_name, options) => {
     await page.goto(`${here.gateway.url}/#/chat/agent:main:disk`);
     await page.getByRole('group').filter({ hasText: 'studio__Bash' }).locator('summary').click();
     await look('an open card');
-    await page.getByRole('button', { name: 'Change' }).click();
-    await page.getByRole('dialog', { name: 'This conversation' }).getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Conversation actions' }).click();
+    await page.getByRole('menu', { name: 'Conversation actions' }).waitFor();
+    await look('the menu of a conversation');
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('dialog', { name: /^Delete / }).waitFor();
     await look('what is asked before a conversation is deleted');
     await page.keyboard.press('Escape');

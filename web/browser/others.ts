@@ -27,7 +27,7 @@ class Listener {
   }
 }
 
-export type Offered = { name: string; description: string; inputSchema: object; answers: string };
+export type Offered = { name: string; description: string; inputSchema: object; answers: string; picture?: string };
 type Asked = { id?: number; method: string; params?: { protocolVersion?: string; name?: string } };
 
 /** A server of models that speaks OpenAI's format, takes one key and repeats a wrong one in its anger. */
@@ -83,7 +83,10 @@ export class McpServer {
 
   #answer({ method, params }: Asked): unknown {
     if (method === 'initialize') return { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'small', version: '1' } };
-    if (method === 'tools/call') return { content: [{ type: 'text', text: this.tools.find((tool) => tool.name === params?.name)?.answers ?? '' }] };
+    if (method === 'tools/call') {
+      const { answers = '', picture } = this.tools.find((tool) => tool.name === params?.name) ?? {};
+      return { content: [{ type: 'text', text: answers }, ...(picture ? [{ type: 'image', data: picture, mimeType: 'image/png' }] : [])] };
+    }
     if (method === 'tools/list') return { tools: this.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema, annotations: { readOnlyHint: true } })) };
     return {};
   }

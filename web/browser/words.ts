@@ -5,7 +5,7 @@ import { t } from './texts';
 
 export const connected = (page: Page): Locator => page.getByRole('status').filter({ hasText: new RegExp(`^${t('shell.stateOpen')}$`) });
 export const message = (page: Page): Locator => page.getByRole('textbox', { name: 'Message', exact: true });
-export const said = (page: Page): Locator => page.getByRole('log', { name: 'What was said' });
+export const said = (page: Page): Locator => page.getByRole('log', { name: 'Messages' });
 export const agent = (page: Page): Locator => page.getByRole('article', { name: 'Agent' });
 export const you = (page: Page): Locator => page.getByRole('article', { name: 'You' });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../src/generated/protocol';
+import { artifactsIn, withFiles } from '../src/pages/chat/attached';
 import { hasEnd, meant, shown as read, source, tail, unfenced } from '../src/pages/chat/items';
 
 const shown = (messages: ChatMessage[]) => read(messages, 'agent:main:main');
@@ -16,7 +17,7 @@ describe('a conversation as it is shown', () => {
   });
   it('leaves a call open that has no result, and marks one that failed', () => {
     const items = shown([calls('a'), calls('b'), gave('b', 'broken', true)]);
-    expect(items.filter((one) => one.kind === 'tool').map((one) => one.state)).toEqual(['running', 'error']);
+    expect(items.filter((one) => one.kind === 'tool').map((one) => one.state)).toEqual(['running', 'failed']);
   });
   it('gives each of two calls with one id its own result', () => {
     const items = shown([calls('a'), gave('a', 'first'), calls('a'), gave('a', 'second')]);
@@ -86,4 +87,46 @@ describe('pictures', () => {
 
 describe('what a running tool prints', () => {
   it('is shown by its last lines', () => expect(tail('1\n2\n3\n\n', 2)).toBe('2\n3'));
+});
+
+describe('what came of a call', () => {
+  const ran = (result: object, more: object = {}): ChatMessage => ({ ...gave('a', JSON.stringify(result)), ...more });
+  const call = (message: ChatMessage) => shown([calls('a'), message]).find((one) => one.kind === 'tool');
+  it('is a failure where a program ended with another code than 0, though the call worked', () => {
+    expect(call(ran({ exit_code: 2, stdout: '', stderr: 'no' }))).toMatchObject({ state: 'failed', exit: 2 });
+    expect(call(ran({ exit_code: 0, stdout: 'yes', stderr: '' }))).toMatchObject({ state: 'ok', exit: 0 });
+    expect(call(ran({ exitCode: 1, output: '' }))).toMatchObject({ state: 'failed', exit: 1 });
+  });
+  it('is said by the gateway, or by its message where an older one says nothing', () => {
+    expect(call({ ...gave('a', 'whatever', true), outcome: 'denied' } as ChatMessage)).toMatchObject({ state: 'denied' });
+    expect(call(gave('a', 'the owner denied this call of look', true))).toMatchObject({ state: 'denied' });
+    expect(call(gave('a', 'look is refused by policy.rules.0: no', true))).toMatchObject({ state: 'denied' });
+    expect(call(gave('a', 'it broke', true))).toMatchObject({ state: 'failed' });
+  });
+});
+
+describe('what a turn leaves', () => {
+  it('is a reply that was stopped, and why one failed, before the next message', () => {
+    const stopped = { role: 'assistant', seq: 2, content: [{ type: 'text', text: 'half' }], stopped: true } as ChatMessage;
+    const failed = { role: 'assistant', seq: 4, content: [], error: { code: 'unavailable', message: 'overloaded\nhint: wait', retryable: true } } as ChatMessage;
+    const items = shown([said(1, 'one'), stopped, said(3, 'two'), failed, said(5, 'three')]);
+    expect(items).toMatchObject([{ kind: 'user' }, { kind: 'agent', text: 'half', stopped: true }, { kind: 'user' }, { kind: 'error', message: 'overloaded', hint: 'wait', code: 'unavailable' }, { kind: 'user', text: 'three' }]);
+  });
+  it('is the reasoning with the reply', () => {
+    const content = [{ type: 'thinking', text: 'hm' }, { type: 'text', text: 'yes' }] as unknown as ChatMessage['content'];
+    expect(shown([{ role: 'assistant', seq: 2, content }])).toMatchObject([{ kind: 'agent', text: 'yes', thinking: 'hm' }]);
+  });
+});
+
+describe('files that were sent along', () => {
+  const id = '0199f0d2-1111-7222-8333-444455556666';
+  it('are read from the last lines of a message, and written back', () => {
+    const text = `look\n\n[attached: plan (v2).pdf, artifact ${id}]`;
+    const [item] = shown([said(1, text)]);
+    expect(item).toMatchObject({ text: 'look', files: [{ name: 'plan (v2).pdf', id }] });
+    expect(withFiles('look', [{ name: 'plan (v2).pdf', id }])).toBe(text);
+  });
+  it('are words where they are no such line', () => {
+    for (const text of ['[attached: x, artifact y] and more', `see [attached: x, artifact ${id}] here`]) expect(artifactsIn(text)).toEqual({ text, files: [] });
+  });
 });

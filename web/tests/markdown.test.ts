@@ -126,3 +126,15 @@ describe('headings below those of the page', () => {
     expect(Math.max(...levels('# a\n\n## b\n\n### c\n\n#### d\n\n##### e\n\n###### f', 3))).toBe(6);
   });
 });
+
+describe('formulas', () => {
+  it('stand in a line or alone', () => {
+    expect(inline('so $x^2$ and \\(y\\).')).toEqual([text('so '), { kind: 'math', text: 'x^2' }, text(' and '), { kind: 'math', text: 'y' }, text('.')]);
+    expect(markdown('Then\n\n$$\na = b\n$$\n\nend')).toEqual([paragraph('Then'), { kind: 'math', text: 'a = b' }, paragraph('end')]);
+    expect(markdown('\\[ a \\]')).toEqual([{ kind: 'math', text: 'a' }]);
+    expect(markdown('```math\nx\n```')).toEqual([{ kind: 'math', text: 'x' }]);
+  });
+  it('are told from amounts and variables', () => {
+    for (const words of ['it costs $5 and $10', '$HOME and $PATH', 'a $ b $ c', 'US$5, US$6']) expect(inline(words)).toEqual([text(words)]);
+  });
+});

@@ -3,7 +3,7 @@
 // ask another machine for anything.
 
 export type Inline =
-  | { kind: 'text' | 'code'; text: string }
+  | { kind: 'text' | 'code' | 'math'; text: string }
   | { kind: 'strong' | 'em' | 'del'; inner: Inline[] }
   | { kind: 'link'; href: string; inner: Inline[] }
   | { kind: 'break' };
@@ -14,6 +14,7 @@ export type Block =
   | { kind: 'heading'; level: number; inner: Inline[] }
   | { kind: 'paragraph'; inner: Inline[] }
   | { kind: 'code'; language: string; text: string }
+  | { kind: 'math'; text: string }
   | { kind: 'quote'; inner: Block[] }
   | { kind: 'list'; ordered: boolean; start: number; items: { checked: boolean | null; inner: Block[] }[] }
   | { kind: 'table'; align: Align[]; head: Inline[][]; rows: Inline[][][] }
@@ -81,8 +82,15 @@ function blocks(lines: string[], depth: number): Block[] {
       paragraph();
       const mark = fence[1] ?? '```';
       const end = closing(lines, at + 1, mark);
-      found.push({ kind: 'code', language: fence[2] ?? '', text: lines.slice(at + 1, end).join('\n') });
+      const text = lines.slice(at + 1, end).join('\n');
+      found.push(fence[2] === 'math' ? { kind: 'math', text } : { kind: 'code', language: fence[2] ?? '', text });
       at = end + 1;
+      continue;
+    }
+    const formula = words.length ? null : formulaAt(lines, at);
+    if (formula) {
+      found.push({ kind: 'math', text: formula.text });
+      at = formula.end;
       continue;
     }
     const heading = HEADING.exec(line);
@@ -128,6 +136,24 @@ function blocks(lines: string[], depth: number): Block[] {
   }
   paragraph();
   return found;
+}
+
+/** A formula of its own, between `$$` or `\\[` and `\\]`, that ends within so many lines. */
+function formulaAt(lines: string[], from: number): { text: string; end: number } | null {
+  const first = (lines[from] ?? '').trim();
+  const close = first.startsWith('$$') ? '$$' : first.startsWith('\\[') ? '\\]' : '';
+  if (!close) return null;
+  for (let at = from; at < Math.min(lines.length, from + 60); at += 1) {
+    const line = (at === from ? first.slice(2) : (lines[at] ?? '')).trimEnd();
+    if (!line.endsWith(close)) {
+      if (!line.trim() && at > from) return null;
+      continue;
+    }
+    const inner = [...(at === from ? [] : [first.slice(2), ...lines.slice(from + 1, at)]), line.slice(0, -2)];
+    const text = inner.join('\n').trim();
+    return text ? { text, end: at + 1 } : null;
+  }
+  return null;
 }
 
 /** The line that ends a fence, or the end. */
@@ -235,6 +261,12 @@ export function inline(text: string, depth = 0): Inline[] {
   let at = 0;
   while (at < text.length) {
     const here = text.charAt(at);
+    const formula = here === '$' || here === '\\' ? math(text, at, seek) : null;
+    if (formula) {
+      put(formula.one);
+      at = formula.end;
+      continue;
+    }
     if (here === '\\' && PUNCTUATION.test(text.charAt(at + 1))) {
       plain += text.charAt(at + 1);
       at += 2;
@@ -301,6 +333,19 @@ const MARKS: [string, 'strong' | 'em' | 'del'][] = [
   ['*', 'em'],
   ['_', 'em'],
 ];
+
+/** A formula between `\\(` and `\\)`, `$$` or `$`. Amounts such as `$5 and $10` are words. */
+function math(text: string, at: number, seek: Seek): Found {
+  const [open, close] = text.startsWith('\\(', at) ? ['\\(', '\\)'] : text.startsWith('\\[', at) ? ['\\[', '\\]'] : text.startsWith('$$', at) ? ['$$', '$$'] : text.startsWith('$', at) ? ['$', '$'] : ['', ''];
+  if (!open || !close) return null;
+  const inside = at + open.length;
+  const end = seek(close, inside + 1);
+  if (end === -1 || end - inside > 1_000) return null;
+  const inner = text.slice(inside, end);
+  if (inner.includes('\n\n')) return null;
+  if (open === '$' && (/^\s|\s$|\\$/.test(inner) || /[\w$]/.test(text.charAt(end + 1)) || /[\w$]/.test(text.charAt(at - 1)))) return null;
+  return { one: { kind: 'math', text: inner.trim() }, end: end + close.length };
+}
 
 function emphasis(text: string, at: number, seek: Seek, depth: number): Found {
   for (const [mark, kind] of MARKS) {

@@ -13,6 +13,14 @@ export function commandsIn(help: string): Command[] {
   return help.split('\n').flatMap((line) => of(line.trim()));
 }
 
+/** How many are offered: all, and the list scrolls. */
+const MOST = 40;
+
+/** The commands that a beginning could become. Those for one message come first where they fit as well: they are short. */
+export function fitting(commands: Command[], typed: string): Command[] {
+  return commands.filter((one) => one.name.startsWith(typed)).slice(0, MOST);
+}
+
 /** A command as it is typed: one that goes on at once ends with its colon. */
 export function completed(name: string): string {
   return name.endsWith(':') ? `/${name}` : `/${name} `;

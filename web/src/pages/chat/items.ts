@@ -1,10 +1,15 @@
 // What a conversation is made of, as it is shown, and how it is read from the history.
 
-import type { ChatBlock, ChatMessage, ChatUsage, SessionRunningCall } from '../../generated/protocol';
+import type { ChatUsage } from '../../generated/protocol';
+import { artifactsIn } from './attached';
 import { NOTHING, type Growing } from './growing';
+import { exitOf, valueOf } from './results';
+import type { Block, Ended, Message, Outcome, PictureRef, RunningCall, TurnError } from './wire';
 
 /** A picture: its bytes, or where in this gateway they are. */
 export type Picture = { mimeType: string; data?: string; url?: string };
+/** A file that was sent along: an artifact. */
+export type Attached = { name: string; id: string };
 
 export type Said = {
   kind: 'user';
@@ -16,39 +21,45 @@ export type Said = {
   at: number | null;
   pictures: Picture[];
   unseen: number;
+  files: Attached[];
 };
 export type Call = {
   kind: 'tool';
   id: string;
   name: string;
   args: unknown;
-  state: 'running' | 'ok' | 'error';
+  state: 'running' | Outcome;
   /** Whether the owner is asked about it. */
   waits: boolean;
   /** What it printed so far, or the end of that. */
   output: Growing;
   result: string;
+  /** Whether `result` may be only the beginning, and pictures may be missing. */
+  partial: boolean;
+  exit: number | null;
+  diff: string;
   pictures: Picture[];
+  /** How long it ran, without the time it waited for the owner. */
   ms: number | null;
+  waited: number | null;
   began: number | null;
   at: number | null;
   /** By which the audit knows it. */
   call: string | null;
+  /** The message that holds its result. */
+  seq: number | null;
 };
-export type Item = { key: number } & (
-  | Said
-  | { kind: 'agent'; text: string; at: number | null }
-  | Call
-  | { kind: 'cost'; used: ChatUsage; ms: number | null }
-  | { kind: 'note'; tone: 'quiet' | 'bad'; text: string; hint: string; link?: { to: string; text: string } }
-);
+export type Reply = { kind: 'agent'; text: string; at: number | null; seq: number | null; thinking: string; stopped: boolean };
+export type Failed = { kind: 'error'; message: string; hint: string; code: string; retryable: boolean; link?: { to: string; text: string } };
+export type Cost = { kind: 'cost'; used: ChatUsage; ms: number | null };
+export type Item = { key: number } & (Said | Reply | Call | Failed | Cost | { kind: 'note'; tone: 'quiet' | 'bad'; text: string });
 type Bare<T> = T extends unknown ? Omit<T, 'key'> : never;
 export type Fresh = Bare<Item>;
 
 let made = 0;
 
 /** An item of the page, told apart from all others for as long as the page is open. */
-export function item(of: Fresh): Item {
+export function item<T extends Fresh>(of: T): T & { key: number } {
   made += 1;
   return { ...of, key: made };
 }
@@ -69,13 +80,18 @@ export function source(picture: Picture): string {
   return /^\/(?:api|artifacts)\/[^\\]*$/.test(picture.url ?? '') ? (picture.url ?? '') : '';
 }
 
-/** The pictures of a message, each with where its bytes are, and how many cannot be shown. */
-function picturesOf(blocks: ChatBlock[], session: string): { pictures: Picture[]; unseen: number } {
-  const all = blocks.filter((block) => block.type === 'image');
-  const found = all.map((block): Picture => ({ mimeType: block.mimeType, ...(/^\d+\/\d+$/.test(block.ref ?? '') ? { url: `/api/sessions/${encodeURIComponent(session)}/pictures/${block.ref}` } : {}) }));
-  const pictures = found.filter((one) => source(one));
-  return { pictures, unseen: all.length - pictures.length };
+function pictureAt(ref: PictureRef, session: string): Picture {
+  const { mimeType, ref: at } = typeof ref === 'string' ? { mimeType: 'image/png', ref } : ref;
+  return { mimeType, ...(/^\d+\/\d+$/.test(at ?? '') ? { url: `/api/sessions/${encodeURIComponent(session)}/pictures/${at}` } : {}) };
 }
+
+/** Pictures by where the gateway keeps them, and how many cannot be shown. */
+export function picturesAt(refs: PictureRef[], session: string): { pictures: Picture[]; unseen: number } {
+  const pictures = refs.map((ref) => pictureAt(ref, session)).filter((one) => source(one));
+  return { pictures, unseen: refs.length - pictures.length };
+}
+
+const picturesOf = (blocks: Block[], session: string) => picturesAt(blocks.flatMap((block) => (block.type === 'image' ? [block] : [])), session);
 
 /** What a model was told as data, without the fence around it, and who it came from. */
 export function unfenced(text: string): { text: string; from: string } {
@@ -90,11 +106,28 @@ export function cost(used: ChatUsage, ms: number | null = null): Item {
 
 /** A call that nothing is known of but that it is wanted. */
 export function asked(call: { id: string; name: string; args: unknown; at: number | null }): Call & { key: number } {
-  return item({ kind: 'tool', ...call, state: 'running', waits: false, output: NOTHING, result: '', pictures: [], ms: null, began: null, call: null }) as Call & { key: number };
+  return item<Call>({ kind: 'tool', ...call, state: 'running', waits: false, output: NOTHING, result: '', partial: false, exit: null, diff: '', pictures: [], ms: null, waited: null, began: null, call: null, seq: null });
+}
+
+/** An older gateway does not say that the owner or a rule refused a call; its message does. */
+const DENIED = /^the owner denied this call of |^\S+ is refused by /;
+
+/** Says what came of a call. */
+export function ended(call: Call, how: Ended & { ok: boolean; result: string; durationMs?: number | null | undefined }): void {
+  call.result = how.result;
+  call.exit = how.exitCode ?? exitOf(valueOf(how.result));
+  call.diff = how.diff ?? '';
+  call.waited = how.waitedMs ?? call.waited;
+  call.ms = how.durationMs ?? null;
+  call.waits = false;
+  // A program that ends with another code than 0 failed, though calling it worked.
+  const fell = how.ok && call.exit !== null && call.exit !== 0;
+  call.state = how.outcome ?? (fell ? 'failed' : how.ok ? 'ok' : DENIED.test(how.result) ? 'denied' : 'failed');
+  if (call.state === 'ok' && fell) call.state = 'failed';
 }
 
 /** Says of the calls that have no result yet where they stand in the run that goes on. */
-function stand(open: Call[], running: SessionRunningCall[], now: number): void {
+function stand(open: Call[], running: RunningCall[], session: string, now: number): void {
   const left = [...open];
   for (const one of running) {
     const at = left.findIndex((call) => call.id === one.callId);
@@ -106,35 +139,42 @@ function stand(open: Call[], running: SessionRunningCall[], now: number): void {
     call.waits = one.waits;
     call.output = { text: one.output ?? '', from: one.outputFrom };
     if (one.ok === undefined || one.ok === null) continue;
-    call.state = one.ok ? 'ok' : 'error';
-    call.result = one.shown ?? '';
-    call.ms = one.durationMs ?? null;
+    ended(call, { ...one, ok: one.ok, result: one.shown ?? '' });
+    call.partial = true;
+    call.pictures = picturesAt(one.pictures ?? [], session).pictures;
   }
 }
 
+/** A failure of a turn, as it is shown. */
+export function failure(error: TurnError): Failed & { key: number } {
+  const [message = '', hint = ''] = error.message.split('\nhint: ', 2);
+  return item<Failed>({ kind: 'error', message, hint, code: error.code, retryable: error.retryable ?? true });
+}
+
 /** Messages of a session's history as they are shown, with where the calls of the run stand that goes on. */
-export function shown(messages: ChatMessage[], session: string, running: SessionRunningCall[] = [], now = Date.now()): Item[] {
+export function shown(messages: Message[], session: string, running: RunningCall[] = [], now = Date.now()): Item[] {
   const items: Item[] = [];
   const open = new Map<string, Call>();
-  const take = (message: ChatMessage) => {
+  const take = (message: Message) => {
     const at = message.timestamp ?? null;
     const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
     if (message.role === 'toolResult') {
       const call = open.get(message.toolCallId ?? '');
       if (!call) return;
       open.delete(call.id);
-      call.state = message.isError ? 'error' : 'ok';
-      call.result = unfenced(text).text;
+      ended(call, { ...message, ok: !message.isError, result: unfenced(text).text });
       call.pictures = picturesOf(message.content, session).pictures;
-      call.ms = message.durationMs ?? null;
       call.call = message.auditCall ?? null;
+      call.seq = message.seq ?? null;
       return;
     }
     if (message.role === 'user') {
-      items.push(item({ kind: 'user', seq: message.seq ?? null, run: '', ...unfenced(text), at, ...picturesOf(message.content, session) }));
+      const { text: words, from } = unfenced(text);
+      items.push(item({ kind: 'user', seq: message.seq ?? null, run: '', ...artifactsIn(words), from, at, ...picturesOf(message.content, session) }));
       return;
     }
-    if (text.trim()) items.push(item({ kind: 'agent', text, at }));
+    const thinking = message.content.map((block) => (block.type === 'thinking' ? block.text : '')).filter(Boolean).join('\n\n');
+    if (text.trim() || thinking || (message.stopped && !message.error)) items.push(item({ kind: 'agent', text, at, seq: message.seq ?? null, thinking, stopped: message.stopped === true }));
     for (const block of message.content) {
       if (block.type !== 'toolCall') continue;
       const call = asked({ id: block.id, name: block.name, args: block.arguments, at });
@@ -144,9 +184,10 @@ export function shown(messages: ChatMessage[], session: string, running: Session
   };
   for (const message of messages) {
     take(message);
+    if (message.error) items.push(failure(message.error));
     if (message.usage) items.push(cost(message.usage));
   }
-  stand([...open.values()], running, now);
+  stand([...open.values()], running, session, now);
   return items;
 }
 

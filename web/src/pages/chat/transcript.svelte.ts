@@ -8,16 +8,22 @@ import { randomId } from '../../lib/browser';
 import type { SessionHistoryResult } from '../../generated/protocol';
 import { blob, post } from '../../lib/http';
 import { live, told } from '../../lib/live.svelte';
+import { t } from '../../lib/i18n';
 import { link } from '../../lib/route.svelte';
-import { plain } from '../../lib/safe';
 import { CallError, type Events } from '../../lib/socket';
+import { artifactsIn, withFiles } from './attached';
 import { isCommand } from './commands';
 import { NOTHING, grown, printed, type Growing } from './growing';
-import { asked as wanted, cost, hasEnd, item, meant, shown, source, type Item, type Picture, type Said } from './items';
+import { asked as wanted, cost, ended, failure, hasEnd, item, meant, picturesAt, shown, source, type Failed, type Item, type Picture, type Reply, type Said } from './items';
+import { onEvent, type ChatEvent, type Message, type RunningCall, type ToolEvent } from './wire';
 
 export type Question = { id: string; tool: string; arguments: unknown };
 
 const PAGE = 60;
+/** How many messages are fetched at once on the way to one that was searched for. */
+const LARGE_PAGE = 500;
+/** The gateway sends the beginning of a result while a turn runs: so many characters. */
+const SHOWN = 2_000;
 /** How many events are held while what was said is fetched; should more come, it is fetched again. */
 const MOST_HELD = 2_000;
 /** Before the first message. */
@@ -59,15 +65,15 @@ export class Transcript {
   #fetching = false;
   #off: (() => void)[];
 
-  /** `named` is told when the conversation got its name. */
+  /** `begun` is told the first words of a conversation, by which it is called until it has a title. */
   constructor(
     readonly asked: string,
-    private readonly named: () => void = () => undefined,
+    private readonly begun: (words: string) => void = () => undefined,
   ) {
     this.key = asked;
     this.#off = [
-      live.on('chat', (event) => this.#when(() => this.#heard(event))),
-      live.on('chat.tool', (event) => this.#when(() => this.#worked(event))),
+      onEvent<ChatEvent>('chat', (event) => this.#when(() => this.#heard(event))),
+      onEvent<ToolEvent>('chat.tool', (event) => this.#when(() => this.#worked(event))),
       live.on('chat.taken', (event) => this.#when(() => this.#taken(event))),
       live.on('chat.gap', () => void this.load()),
       live.on('session.deleted', (event) => event.sessionKey === this.key && this.#deleted()),
@@ -141,10 +147,10 @@ export class Transcript {
     const flying = this.#own((one) => this.#sending.has(one.run) && !waiting.some((other) => other.runId === one.run));
     const known = new Map(this.waiting.map((one) => [one.run, one]));
     this.key = told.sessionKey;
-    this.items = shown(told.messages, told.sessionKey, running?.calls);
+    this.items = shown(told.messages as Message[], told.sessionKey, running?.calls as RunningCall[] | undefined);
     this.#seen = told.messages.at(-1)?.seq ?? NONE;
     this.before = told.nextBefore ?? null;
-    this.waiting = waiting.map((one) => known.get(one.runId) ?? mine({ run: one.runId, text: one.text, unseen: one.pictures, at: one.timestamp }));
+    this.waiting = waiting.map((one) => known.get(one.runId) ?? mine({ run: one.runId, ...artifactsIn(one.text), unseen: one.pictures, at: one.timestamp }));
     this.busy = running !== undefined || waiting.length > 0;
     this.#run = running?.runId ?? '';
     if (running) this.#runs.add(running.runId);
@@ -159,14 +165,44 @@ export class Transcript {
   }
 
   /** What was said earlier. */
-  async earlier(): Promise<void> {
-    if (this.before === null || this.#fetching) return;
+  async earlier(limit = PAGE): Promise<boolean> {
+    if (this.before === null || this.#fetching) return false;
     this.#fetching = true;
-    const said = await live.tried(() => live.call('session.history', { sessionKey: this.asked, limit: PAGE, before: this.before }));
+    const said = await live.tried(() => live.call('session.history', { sessionKey: this.asked, limit, before: this.before }));
     this.#fetching = false;
-    if (!said) return;
-    this.items = [...shown(said.messages, said.sessionKey), ...this.items];
+    if (!said) return false;
+    this.items = [...shown(said.messages as Message[], said.sessionKey), ...this.items];
     this.before = said.nextBefore ?? null;
+    return true;
+  }
+
+  /** The item that holds a message, fetching back to it. */
+  async reach(seq: number): Promise<Item | undefined> {
+    const number = (one: Item) => ('seq' in one ? one.seq : null);
+    const oldest = () => this.items.map(number).find((one) => one !== null) ?? Infinity;
+    while (this.before !== null && oldest() > seq) if (!(await this.earlier(LARGE_PAGE))) break;
+    return this.items.find((one) => number(one) === seq) ?? this.items.findLast((one) => (number(one) ?? Infinity) < seq);
+  }
+
+  /** All messages there are, for an export. */
+  async everything(): Promise<Item[]> {
+    while (this.before !== null) if (!(await this.earlier(LARGE_PAGE))) break;
+    return this.items;
+  }
+
+  /** Fills in what live events leave out of results: all but their beginning, and from an older gateway the pictures. */
+  async complete(): Promise<void> {
+    const lacking = this.items.filter((one) => one.kind === 'tool' && one.partial);
+    if (!lacking.length) return;
+    const said = await live.call('session.history', { sessionKey: this.asked, limit: PAGE }).catch(() => null);
+    const known = shown((said?.messages ?? []) as Message[], this.key).filter((one) => one.kind === 'tool' && one.state !== 'running');
+    for (const one of lacking) {
+      if (one.kind !== 'tool') continue;
+      const whole = known.findLast((other) => other.kind === 'tool' && other.id === one.id && (!one.call || !other.call || other.call === one.call));
+      if (whole?.kind !== 'tool') continue;
+      const { result, pictures, exit, diff, seq } = whole;
+      Object.assign(one, { result, pictures, exit, diff: diff || one.diff, seq, partial: false });
+    }
   }
 
   /** Says something. Whether it was taken. */
@@ -174,7 +210,7 @@ export class Transcript {
     const run = randomId();
     const command = isCommand(text);
     const first = !command && this.#isNew();
-    const said = mine({ run, text, pictures, at: Date.now() });
+    const said = mine({ run, ...artifactsIn(text), pictures, at: Date.now() });
     if (this.busy && !command) this.waiting.push(said);
     else this.items.push(said);
     this.#runs.add(run);
@@ -187,7 +223,7 @@ export class Transcript {
         post('/api/chat', { message: text, pictures: sent, runId: run, sessionKey: this.asked }, { wait: 600 })
           .catch((error: unknown) => !this.#ends.has(run) && this.#failed(run, told(error)))
           .finally(() => this.#sending.delete(run));
-        if (first) this.#name(text);
+        if (first) this.begun(said.text);
         return true;
       }
       const sent = await live.call('chat.send', { sessionKey: this.asked, message: text, runId: run });
@@ -202,8 +238,7 @@ export class Transcript {
       } else {
         if (sent.status === 'paused' || sent.queued) this.#move(run, 'waiting');
         if (!this.#ends.has(run)) this.#begin();
-        // A conversation without a name is called by its first words.
-        if (first) this.#name(text);
+        if (first) this.begun(said.text);
       }
       return true;
     } catch (error) {
@@ -218,14 +253,14 @@ export class Transcript {
   async resend(key: number, text: string): Promise<boolean> {
     let mine = this.items.find((one) => one.key === key);
     if (mine?.kind !== 'user') return false;
-    const { text: words, pictures } = mine;
+    const { text: words, pictures, files } = mine;
     if (mine.seq === null) {
       // What was said a moment ago has its number in the history.
       await this.load();
       mine = meant(this.items, words);
     }
     if (mine?.kind !== 'user' || mine.seq === null) {
-      live.fail(new Error('that message is no longer there'));
+      live.fail(new Error(t('chat.messageGone')));
       return false;
     }
     const { seq } = mine;
@@ -234,7 +269,14 @@ export class Transcript {
     const done = await live.tried(() => live.call('session.rewind', { sessionKey: this.asked, seq }));
     if (!done) return false;
     await this.load();
-    return this.send(text, kept);
+    return this.send(withFiles(text, files), kept);
+  }
+
+  /** Sends the message again that an answer or a failure belongs to: the last one before it. */
+  async again(key: number): Promise<boolean> {
+    const at = this.items.findIndex((one) => one.key === key);
+    const before = this.items.slice(0, at < 0 ? this.items.length : at).findLast((one) => one.kind === 'user' && !isCommand(one.text));
+    return before?.kind === 'user' ? this.resend(before.key, before.text) : false;
   }
 
   /** Lets go of a question that no longer waits. */
@@ -250,6 +292,7 @@ export class Transcript {
     for (const one of this.items) {
       if (one.kind !== 'tool' || !one.waits) continue;
       one.waits = false;
+      one.waited = one.began === null ? 0 : Date.now() - one.began;
       one.began = Date.now();
     }
   }
@@ -264,18 +307,13 @@ export class Transcript {
     return /:talk-[0-9a-f]+$/.test(this.asked) && !this.waiting.length && !this.items.some(spoken);
   }
 
-  #name(text: string): void {
-    const label = plain(text.trim().replaceAll('\n', ' '), 60);
-    if (label) void live.call('session.patch', { sessionKey: this.asked, label }).then(this.named, () => undefined);
-  }
-
   #begin(): void {
     if (!this.busy) this.#began = performance.now();
     this.busy = true;
   }
 
-  #note(text: string, tone: 'quiet' | 'bad', hint = '', to?: { to: string; text: string }): void {
-    this.items.push(item({ kind: 'note', tone, text, hint, ...(to ? { link: to } : {}) }));
+  #note(text: string, tone: 'quiet' | 'bad'): void {
+    this.items.push(item({ kind: 'note', tone, text }));
   }
 
   /** What was said here and has no number yet. */
@@ -300,7 +338,7 @@ export class Transcript {
   }
 
   /** A call whose run is over runs no more, whatever was missed of it. */
-  #silence(as: 'ok' | 'error' = 'error'): void {
+  #silence(as: 'ok' | 'stopped' = 'stopped'): void {
     for (const one of this.items) {
       if (one.kind !== 'tool' || one.state !== 'running') continue;
       one.state = as;
@@ -308,8 +346,8 @@ export class Transcript {
     }
   }
 
-  #ended(): void {
-    this.#commit(this.text);
+  #ended(stopped = false): void {
+    this.#commit(stopped);
     this.busy = this.waiting.length > 0;
     this.#run = '';
     this.question = null;
@@ -322,12 +360,12 @@ export class Transcript {
   }
 
   /** A run came to nothing. One that still waited leaves the others alone. */
-  #failed(run: string, wrong: { message: string; hint: string }, to?: { to: string; text: string }): void {
+  #failed(run: string, wrong: Partial<Failed> & { message: string; hint: string }): void {
     const waited = this.waiting.some((one) => one.run === run);
     this.#move(run, 'items');
     if (!waited) this.#ended();
     else if (!this.#run) this.busy = this.waiting.length > 0;
-    this.#note(wrong.message, 'bad', wrong.hint, to);
+    this.items.push(item<Failed>({ kind: 'error', code: '', retryable: true, ...wrong }));
   }
 
   /** A turn without an answer cost something too: the history says what. */
@@ -349,7 +387,7 @@ export class Transcript {
     this.waiting = [];
     this.#seen = NONE;
     this.#run = '';
-    this.#note('This conversation was deleted. What is said next begins a new one.', 'quiet');
+    this.#note(t('chat.wasDeleted'), 'quiet');
   }
 
   /** Nothing is being said. */
@@ -357,25 +395,27 @@ export class Transcript {
     this.#said = this.#thought = NOTHING;
   }
 
-  #commit(text: string): void {
-    if (text.trim()) this.items.push(item({ kind: 'agent', text, at: Date.now() }));
+  #commit(stopped: boolean): void {
+    const { text, thinking } = this;
+    if (text.trim() || thinking || stopped) this.items.push(item<Reply>({ kind: 'agent', text, thinking, stopped, at: Date.now(), seq: null }));
     this.#quiet();
   }
 
   /** What the agent said, whole: once, also where it was fetched already. Whether it is new. */
-  #whole(event: Events['chat']): boolean {
+  #whole(event: ChatEvent): boolean {
     const seq = event.message?.seq ?? null;
     const fresh = seq === null || seq > this.#seen;
     const text = event.text ?? this.text;
     // The reply after it may have begun already.
     const now = this.#reply <= (event.reply ?? this.#reply);
-    if (fresh && text.trim()) this.items.push(item({ kind: 'agent', text, at: Date.now() }));
+    const thinking = now ? this.thinking : '';
+    if (fresh && (text.trim() || thinking)) this.items.push(item<Reply>({ kind: 'agent', text, thinking, stopped: false, at: Date.now(), seq }));
     if (now) this.#quiet();
     this.#seen = Math.max(this.#seen, seq ?? NONE);
     return fresh;
   }
 
-  #heard(event: Events['chat']): void {
+  #heard(event: ChatEvent): void {
     if (event.sessionKey !== this.key && event.sessionKey !== this.asked) return;
     this.key = event.sessionKey;
     const run = event.runId ?? '';
@@ -408,13 +448,17 @@ export class Transcript {
         const waited = this.waiting.some((one) => one.run === run);
         // What was taken in by a run ends with it, which is told next.
         if (!waited && this.#run && run !== this.#run) break;
-        const [message = '', hint = ''] = (event.error ?? 'there is no answer').split('\nhint: ', 2);
         if (event.stopped) {
-          if (waited) this.#move(run, 'items');
-          else this.#ended();
-          this.#note('stopped', 'quiet');
-        } else if (event.failure === 'not_configured') this.#failed(run, { message, hint: '' }, { to: link('welcome'), text: 'Add a model' });
-        else this.#failed(run, { message, hint });
+          if (waited) {
+            this.#move(run, 'items');
+            this.#note(t('common.stopped'), 'quiet');
+          } else this.#ended(true);
+        } else {
+          const told = typeof event.error === 'object' && event.error ? event.error : { code: event.code ?? '', message: event.error ?? t('chat.noReply'), retryable: event.retryable ?? true };
+          const setup = event.failure === 'not_configured' ? { link: { to: link('welcome'), text: t('chat.addModel') }, hint: '' } : {};
+          this.#failed(run, { ...failure(told), ...setup });
+        }
+        void this.complete();
         void this.#spent();
         break;
       }
@@ -422,7 +466,7 @@ export class Transcript {
   }
 
   /** The next words of a reply. */
-  #piece(event: Events['chat'], run: string): void {
+  #piece(event: ChatEvent, run: string): void {
     const reply = event.reply ?? this.#reply;
     if (reply < this.#reply) return;
     this.#begin();
@@ -430,7 +474,7 @@ export class Transcript {
     this.question = null;
     if (event.restart && (event.reply === undefined || reply > this.#reply)) {
       this.#quiet();
-      this.#note(`begun again: ${event.restart}`, 'quiet');
+      this.#note(t('chat.retrying', { reason: event.restart }), 'quiet');
     }
     if (reply > this.#reply) {
       this.#reply = reply;
@@ -443,7 +487,7 @@ export class Transcript {
     if (said.gap || thought.gap) void this.load();
   }
 
-  #answered(event: Events['chat'], run: string): void {
+  #answered(event: ChatEvent, run: string): void {
     if (event.message?.seq === undefined && hasEnd(this.items, event.text ?? '', event.usage ?? undefined)) {
       this.#quiet();
       this.#ended();
@@ -454,10 +498,11 @@ export class Transcript {
     if (this.#run && run !== this.#run) return;
     this.#silence('ok');
     this.#ended();
-    if (fresh && event.stopReason === 'length') this.#note('the reply was cut: it reached the most tokens of one reply', 'quiet');
+    if (fresh && event.stopReason === 'length') this.#note(t('chat.replyCut'), 'quiet');
     const last = this.items.at(-1);
     const known = last?.kind === 'cost' && JSON.stringify(last.used) === JSON.stringify(event.usage);
     if (event.usage && !known) this.items.push(cost(event.usage, this.#began ? performance.now() - this.#began : null));
+    void this.complete();
   }
 
   /** What somebody said has its turn now, and its place. */
@@ -469,7 +514,7 @@ export class Transcript {
     const seq = event.message.seq ?? NONE;
     if (seq > this.#seen) {
       this.#seen = seq;
-      const [said] = shown([event.message], event.sessionKey);
+      const [said] = shown([event.message as Message], event.sessionKey);
       // The pictures that are here need not be fetched.
       if (said?.kind === 'user') this.items.push(before ? { ...said, key: before.key, ...(before.pictures.length ? { pictures: before.pictures, unseen: 0 } : {}) } : said);
     }
@@ -477,14 +522,14 @@ export class Transcript {
     this.#begin();
   }
 
-  #worked(event: Events['chat.tool']): void {
+  #worked(event: ToolEvent): void {
     if (event.sessionKey !== this.key) return;
     const same = (one: Item) => one.kind === 'tool' && one.id === event.callId && (!one.call || !event.auditCall || one.call === event.auditCall);
     if (event.state === 'started') {
       if (event.auditCall && this.items.some((one) => one.kind === 'tool' && one.call === event.auditCall)) return;
       this.#begin();
       this.question = null;
-      let call = this.items.findLast((one) => same(one) && one.kind === 'tool' && one.state === 'running' && one.began === null);
+      let call: Item | undefined = this.items.findLast((one) => same(one) && one.kind === 'tool' && one.state === 'running' && one.began === null);
       if (call?.kind !== 'tool') {
         this.items.push(wanted({ id: event.callId, name: event.tool, args: event.args, at: Date.now() }));
         call = this.items.at(-1);
@@ -501,16 +546,19 @@ export class Transcript {
       return;
     }
     call.call = event.auditCall ?? call.call;
-    call.state = event.ok ? 'ok' : 'error';
-    call.waits = false;
-    call.result = event.shown ?? '';
-    call.ms = event.durationMs ?? null;
+    const result = event.shown ?? '';
+    const allowed = call.waited !== null;
+    ended(call, { ...event, ok: event.ok === true, result });
+    // An older gateway counts the time that the owner took: it is known here when the call was allowed.
+    if (allowed && event.waitedMs === undefined && call.ms !== null && call.began !== null) call.ms = Math.min(call.ms, Math.max(0, Date.now() - call.began));
+    call.pictures = picturesAt(event.pictures ?? [], this.key).pictures;
+    call.partial = result.length >= SHOWN || (event.outcome === undefined && event.pictures === undefined);
   }
 }
 
 /** What is said here. */
-function mine(said: { run: string; text: string; at: number; pictures?: Picture[]; unseen?: number }): Said & { key: number } {
-  return item({ kind: 'user', seq: null, from: '', pictures: [], unseen: 0, ...said }) as Said & { key: number };
+function mine(said: Pick<Said, 'run' | 'text' | 'at'> & Partial<Said>): Said & { key: number } {
+  return item<Said>({ kind: 'user', seq: null, from: '', pictures: [], unseen: 0, files: [], ...said });
 }
 
 /** A picture with its bytes, wherever they are. */
@@ -525,7 +573,7 @@ export function base64(blob: Blob): Promise<string> {
   return new Promise((done, fail) => {
     const reader = new FileReader();
     reader.onload = () => done(String(reader.result).split(',', 2)[1] ?? '');
-    reader.onerror = () => fail(new Error('the picture cannot be read'));
+    reader.onerror = () => fail(new Error(t('chat.pictureUnreadable')));
     reader.readAsDataURL(blob);
   });
 }
