@@ -16,25 +16,26 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use args::{Args, Command};
-use manyhands_terminal::output;
+use manyhands_terminal::{output, style};
 
 fn main() -> ExitCode {
     let args = Args::read();
     // Before anything else: the keeper and the script worker must not read settings or start a runtime.
-    if let Command::Keeper = args.command {
+    if let Some(Command::Keeper) = args.command {
         manyhands_guard::run_keeper(std::io::stdin());
         return ExitCode::SUCCESS;
     }
-    if let Command::ScriptWorker = args.command {
+    if let Some(Command::ScriptWorker) = args.command {
         commands::script_worker::run();
     }
     let ctx = match context::CliContext::new(&args) {
         Ok(ctx) => ctx,
         Err(error) => return output::fail(&error),
     };
+    style::configure(&ctx.environment());
     // The long-running commands use all cores; a single request needs no worker threads.
     let runtime = match args.command {
-        Command::Up(_) | Command::Node(args::Node { service: None, .. }) => {
+        Some(Command::Up(_) | Command::Node(args::Node { service: None, .. })) => {
             tokio::runtime::Builder::new_multi_thread()
                 .enable_all()
                 .build()

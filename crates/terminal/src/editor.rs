@@ -1,6 +1,5 @@
 //! Terminal input: the line editor of `chat`, its history file, and plain prompts.
 
-use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::{BufRead, IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,15 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use manyhands_guard::read_private;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use rustyline::completion::Completer;
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios};
 use rustyline::error::ReadlineError;
-use rustyline::highlight::Highlighter;
-use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Config, Helper};
+use rustyline::{ColorMode, CompletionType, Config};
 
+use crate::assist::{Assist, LineHelper};
 use crate::output::Failure;
+use crate::style;
 
 /// Maximum number of history entries.
 const MAX_HISTORY: usize = 1_000;
@@ -30,7 +28,7 @@ const MAX_FILE: usize = 512 * 1024;
 /// Interval, in nanoseconds, at which a pending prompt checks whether it was cancelled.
 const CANCEL_POLL: i64 = 100_000_000;
 
-type Inner = rustyline::Editor<Continuation, MemHistory>;
+type Inner = rustyline::Editor<LineHelper, MemHistory>;
 
 /// Result of reading from the prompt.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,8 +50,13 @@ pub struct Editor {
 
 impl Editor {
     /// Opens an editor whose history is stored in a private file.
-    pub fn new(history: PathBuf) -> Result<Self, Failure> {
+    pub fn new(history: PathBuf, assist: Box<dyn Assist>) -> Result<Self, Failure> {
         let config = Config::builder()
+            .completion_type(CompletionType::List)
+            .color_mode(match style::on_stdout() {
+                true => ColorMode::Enabled,
+                false => ColorMode::Disabled,
+            })
             .max_history_size(MAX_HISTORY)?
             .history_ignore_dups(true)?
             // As in a shell: a line that starts with a space, such as one with a password, is not
@@ -64,7 +67,7 @@ impl Editor {
             .build();
         let remembered = MemHistory::with_config(&config);
         let mut inner = Inner::with_history(config, remembered)?;
-        inner.set_helper(Some(Continuation::default()));
+        inner.set_helper(Some(LineHelper::new(assist)));
         let history = History(history);
         for line in history.load() {
             inner.add_history_entry(line)?;
@@ -106,54 +109,6 @@ impl Editor {
         Ok(line)
     }
 }
-
-/// Continues a line that ends with a backslash.
-#[derive(Default)]
-struct Continuation {
-    /// Number of continuations in the current input.
-    joined: Cell<usize>,
-}
-
-impl Continuation {
-    /// Removes the backslashes of continuations. If the counts differ, some came from pasted text, and all
-    /// are kept.
-    fn text(&self, written: String) -> String {
-        match written.matches("\\\n").count() == self.joined.take() {
-            // Only then every backslash was typed by the user to continue a line.
-            true => written.replace("\\\n", "\n"),
-            false => written,
-        }
-    }
-
-    fn continues(&self, written: &str) -> bool {
-        let more = written.ends_with('\\');
-        if more {
-            self.joined.set(self.joined.get() + 1);
-        }
-        more
-    }
-}
-
-impl Validator for Continuation {
-    fn validate(&self, written: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(match self.continues(written.input()) {
-            true => ValidationResult::Incomplete,
-            false => ValidationResult::Valid(None),
-        })
-    }
-}
-
-impl Completer for Continuation {
-    type Candidate = String;
-}
-
-impl Hinter for Continuation {
-    type Hint = String;
-}
-
-impl Highlighter for Continuation {}
-
-impl Helper for Continuation {}
 
 /// History file: one JSON string per line, readable by its owner only.
 struct History(PathBuf);
@@ -231,6 +186,39 @@ pub fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
+/// Keeps typed keys from being shown while something else is drawn; what is typed is read at the next prompt.
+/// Ends when dropped.
+pub struct HiddenInput(Option<Termios>);
+
+impl HiddenInput {
+    /// Starts, if standard input is a terminal.
+    pub fn start() -> Self {
+        let input = std::io::stdin();
+        let Ok(before) = rustix::termios::tcgetattr(&input) else {
+            return Self(None);
+        };
+        let mut hidden = before.clone();
+        // Ctrl-C stays a signal.
+        hidden.local_modes &= !LocalModes::ECHO;
+        let set = rustix::termios::tcsetattr(&input, OptionalActions::Now, &hidden);
+        Self(set.is_ok().then_some(before))
+    }
+}
+
+impl Drop for HiddenInput {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            let input = std::io::stdin();
+            let _ = rustix::termios::tcsetattr(&input, OptionalActions::Now, before);
+        }
+    }
+}
+
+/// Discards what was typed and not read: it cannot be the answer to a question that was not visible yet.
+pub fn discard_input() {
+    let _ = rustix::termios::tcflush(std::io::stdin(), QueueSelector::IFlush);
+}
+
 /// A prompt for one line; cancelled when dropped.
 pub struct Question {
     answer: tokio::task::JoinHandle<Option<String>>,
@@ -287,26 +275,6 @@ fn read_line_unless(cancelled: &AtomicBool) -> Option<String> {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
-
-    #[test]
-    fn a_backslash_asks_for_another_line() {
-        let lines = Continuation::default();
-        assert!(lines.continues("one\\") && lines.continues("one\\\ntwo\\"));
-        assert!(!lines.continues("one\\\ntwo\\\nthree"));
-        assert_eq!(
-            lines.text("one\\\ntwo\\\nthree".to_owned()),
-            "one\ntwo\nthree"
-        );
-        assert_eq!(lines.text("one".to_owned()), "one");
-    }
-
-    #[test]
-    fn a_pasted_text_stays_as_it_is() {
-        let lines = Continuation::default();
-        let pasted = "cc a.c \\\n  -o a";
-        assert!(!lines.continues(pasted));
-        assert_eq!(lines.text(pasted.to_owned()), pasted);
-    }
 
     #[test]
     fn the_history_is_private_bounded_and_keeps_lines_whole() {

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
+
+use crate::style::{self, Style};
+use crate::{table, wrap};
 
 /// Why a command failed, as a message for the user.
 #[derive(Debug)]
@@ -32,15 +34,49 @@ pub fn print_text(text: &str) {
     let _ = write!(std::io::stdout(), "{text}");
 }
 
-/// Prints a note on stderr.
+/// Prints a note on stderr; the labels of errors and hints are highlighted.
 pub fn print_note(text: impl AsRef<str>) {
-    let _ = writeln!(std::io::stderr(), "{}", sanitize(text.as_ref()));
+    let note = labelled(&sanitize(text.as_ref()), style::on_stderr());
+    let _ = writeln!(std::io::stderr(), "{note}");
 }
 
-/// Returns the width of the terminal on stderr, if it is one.
+/// Prints a line with styled parts. The texts are made safe here.
+pub fn print_styled(parts: &[(&str, Style)]) {
+    let on = style::on_stdout();
+    let line = parts
+        .iter()
+        .map(|(text, style)| style.paint(&sanitize(text), on));
+    let _ = writeln!(std::io::stdout(), "{}", line.collect::<String>());
+}
+
+/// Highlights `error:`, `hint:` and the like at the beginning of lines.
+fn labelled(text: &str, on: bool) -> String {
+    let labels = [
+        ("error:", Style::RED.bold()),
+        ("warning:", Style::YELLOW.bold()),
+        ("WARN", Style::YELLOW.bold()),
+        ("hint:", Style::CYAN.bold()),
+        ("fix:", Style::CYAN.bold()),
+    ];
+    let line = |line: &str| {
+        let known = labels.iter().find(|(label, _)| line.starts_with(label));
+        match known {
+            Some((label, style)) => {
+                format!("{}{}", style.paint(label, on), &line[label.len()..])
+            }
+            None => line.to_owned(),
+        }
+    };
+    match on {
+        true => text.split('\n').map(line).collect::<Vec<_>>().join("\n"),
+        false => text.to_owned(),
+    }
+}
+
+/// Returns the width of the terminal on stderr, if it is one on which lines can be redrawn.
 pub fn terminal_width() -> Option<usize> {
     let error = std::io::stderr();
-    if !error.is_terminal() {
+    if !error.is_terminal() || style::is_dumb() {
         return None;
     }
     let size = rustix::termios::tcgetwinsize(&error).map(|size| usize::from(size.ws_col));
@@ -64,12 +100,15 @@ pub fn print_chunk(text: &str) {
 
 /// Prints a dimmed note on stderr.
 pub fn print_dimmed(text: &str) {
+    let text = Style::DIM.paint(&one_line(text), style::on_stderr());
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Prints a question on stderr, with its lines as they are, and leaves the last line open.
+pub fn print_question(text: &str) {
     let mut error = std::io::stderr();
-    let text = one_line(text);
-    let _ = match error.is_terminal() {
-        true => writeln!(error, "\u{1b}[2m{text}\u{1b}[22m"),
-        false => writeln!(error, "{text}"),
-    };
+    let _ = write!(error, "{text}");
+    let _ = error.flush();
 }
 
 /// Prints a prompt on stderr and leaves the line open for the answer.
@@ -161,18 +200,17 @@ pub fn bytes(bytes: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// Prints a plain table.
+/// Prints a table. On a terminal it fits the width; elsewhere every row is one line.
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(header.iter().map(|title| title.to_uppercase()));
-    table.add_rows(rows.into_iter().map(|row| {
-        let cells = row.into_iter();
-        // Cells contain untrusted text, and a line break in one would tear the table apart.
-        cells.map(|cell| one_line(&cell)).collect::<Vec<_>>()
-    }));
-    print_line(table.trim_fmt());
+    let header: Vec<String> = header.iter().map(|title| title.to_uppercase()).collect();
+    // Cells contain untrusted text, and a line break in one would tear the table apart.
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| one_line(cell)).collect())
+        .collect();
+    let text = table::plain(&header, &rows, wrap::terminal_columns(), style::on_stdout());
+    // Safe already, and sanitizing it again would remove the styles.
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 /// Prints an error and returns exit code 1.

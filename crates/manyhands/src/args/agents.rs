@@ -283,7 +283,7 @@ mod tests {
     fn parse(line: &str) -> Result<Command, String> {
         let words = std::iter::once("manyhands").chain(line.split_whitespace());
         Args::try_parse_from(words)
-            .map(|args| args.command)
+            .map(|args| args.command.expect("a command"))
             .map_err(|e| e.to_string())
     }
 

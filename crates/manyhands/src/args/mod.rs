@@ -4,8 +4,11 @@ mod agents;
 mod channels;
 mod connect;
 mod cron;
+mod examples;
+mod help;
 mod nodes;
 mod operations;
+mod or_list;
 mod people;
 mod resources;
 mod servers;
@@ -29,6 +32,7 @@ pub use nodes::{Cp, Node, Nodes, NodesCommand, SandboxOption, Service, ShareOpti
 pub use operations::{
     Doctor, Install, ManagerOption, Migrate, ServiceLogs, ServiceSelector, StartService, Upgrade,
 };
+pub use or_list::OrList;
 pub use people::{Contacts, ContactsCommand, Todo, TodoCommand};
 pub use resources::{Artifact, ArtifactCommand, GetArtifact, Resource, VaultSecret};
 pub use servers::{
@@ -63,20 +67,26 @@ pub struct Args {
     /// `--url` was given to `mcp add`, where it names the MCP server rather than the gateway.
     #[arg(skip)]
     pub url_is_taken: bool,
+    /// Without one, the gateway's state is shown.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 impl Args {
     /// Parses the command line; exits with an explanation if it is invalid.
     pub fn read() -> Self {
-        Self::from_matches(Self::command().get_matches()).unwrap_or_else(|error| error.exit())
+        Self::from_matches(Self::definition().get_matches()).unwrap_or_else(|error| error.exit())
+    }
+
+    /// The definition of all commands, with groups and examples in the help.
+    pub fn definition() -> clap::Command {
+        help::complete(Self::command())
     }
 
     /// For `mcp add`, `--url` is the MCP server's URL; the gateway's comes from the environment.
     fn from_matches(matches: clap::ArgMatches) -> Result<Self, clap::Error> {
         let mut args = Self::from_arg_matches(&matches)?;
-        if let Command::Mcp(mcp) = &mut args.command
+        if let Some(Command::Mcp(mcp)) = &mut args.command
             && let Some(McpCommand::Add(add)) = &mut mcp.command
         {
             match matches.value_source("url") {
@@ -120,19 +130,15 @@ pub enum Command {
     /// List sessions; show, search, clear, compact, edit and delete them.
     Sessions(Sessions),
     /// Manage scheduled jobs: list, add, edit, remove, run, show past runs.
-    #[command(subcommand)]
-    Cron(Box<Cron>),
+    Cron(Box<OrList<Cron>>),
     /// Manage heartbeats: show, enable, run now.
-    #[command(subcommand)]
-    Heartbeat(Heartbeat),
+    Heartbeat(OrList<Heartbeat>),
     /// Print a one-time login link for the web page.
     Link,
     /// Manage chat accounts (Telegram, Slack, LINE, Discord, WhatsApp): log in and out, start, stop, show status.
-    #[command(subcommand)]
-    Channel(Channel),
+    Channel(OrList<Channel>),
     /// Manage pairing requests: list, approve, reject, forget.
-    #[command(subcommand)]
-    Pair(Pair),
+    Pair(OrList<Pair>),
     /// List undelivered messages; resend or drop them.
     Outbox(Outbox),
     /// List incoming messages that failed; retry them.
@@ -156,36 +162,28 @@ pub enum Command {
     /// Connect AI clients on this machine, such as Claude Code, Cursor or VS Code, to this gateway.
     Connect(Connect),
     /// Manage the accounts used with MCP servers: list, add, test, remove.
-    #[command(subcommand)]
-    Connection(Connection),
+    Connection(OrList<Connection>),
     /// Serve an agent to an editor: the Agent Client Protocol on stdio.
     Acp(Acp),
     /// Show and change settings.
     #[command(subcommand)]
     Config(Config),
     /// Create, list and revoke access tokens.
-    #[command(subcommand)]
-    Token(Token),
+    Token(OrList<Token>),
     /// Manage secrets that tools can use but nobody can read back.
-    #[command(subcommand)]
-    Secret(Secret),
+    Secret(OrList<Secret>),
     /// Show policy rules and explain their decisions.
-    #[command(subcommand)]
-    Policy(Policy),
+    Policy(OrList<Policy>),
     /// List and answer approval requests.
-    #[command(subcommand)]
-    Approvals(Approvals),
+    Approvals(OrList<Approvals>),
     /// List content written after reading untrusted text, and mark it trusted.
-    #[command(subcommand)]
-    Trust(Trust),
+    Trust(OrList<Trust>),
     /// Show and verify the audit log.
-    #[command(subcommand)]
-    Audit(Audit),
+    Audit(OrList<Audit>),
     /// List, show, download, upload and delete artifacts.
     Artifact(Artifact),
     /// Manage datastores, filestores, knowledge bases and vaults, and who has access.
-    #[command(subcommand)]
-    Resource(Resource),
+    Resource(OrList<Resource>),
     /// List, add and complete to-dos.
     Todo(Todo),
     /// List the contacts agents can write to.
@@ -316,7 +314,11 @@ pub enum Token {
         expires: Option<u64>,
     },
     /// List tokens.
-    List,
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Revoke a token; its open connections are closed immediately.
     Revoke {
         /// The token's id or name.
@@ -365,7 +367,11 @@ pub enum Secret {
         name: String,
     },
     /// List the names of stored secrets.
-    List,
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Delete a secret.
     Remove {
         /// Name of the secret.
@@ -376,7 +382,11 @@ pub enum Secret {
 #[derive(Subcommand)]
 pub enum Policy {
     /// List the rules in order.
-    List,
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Show which rule would decide a call, and the decision.
     Explain {
         /// Name of the tool.
@@ -536,7 +546,7 @@ mod tests {
 
     #[test]
     fn the_argument_definitions_are_consistent() {
-        Args::command().debug_assert();
+        Args::definition().debug_assert();
     }
 
     /// Arguments of subcommands with the id of a global option, which clap would mix up.
@@ -576,10 +586,10 @@ mod tests {
         };
         let args = read(&["manyhands", "mcp", "add", "x", "--url", "http://a/mcp"]);
         assert!(args.url_is_taken);
-        let Command::Mcp(Mcp {
+        let Some(Command::Mcp(Mcp {
             command: Some(McpCommand::Add(add)),
             ..
-        }) = args.command
+        })) = args.command
         else {
             panic!("not an addition");
         };
@@ -590,7 +600,7 @@ mod tests {
         let args = read(&["manyhands", "mcp", "--profile", "all"]);
         assert!(matches!(
             args.command,
-            Command::Mcp(Mcp { command: None, .. })
+            Some(Command::Mcp(Mcp { command: None, .. }))
         ));
     }
 

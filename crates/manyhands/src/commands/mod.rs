@@ -23,6 +23,7 @@ mod migrate;
 mod models;
 mod node;
 mod nodes;
+mod overview;
 mod people;
 mod policy;
 mod resource;
@@ -40,14 +41,15 @@ mod usage;
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-
 use crate::args::{Args, Command};
 use crate::context::CliContext;
 use manyhands_terminal::output::{Done, Failure};
 
 /// Runs a command.
-pub async fn run(command: Command, ctx: &CliContext) -> Done {
+pub async fn run(command: Option<Command>, ctx: &CliContext) -> Done {
+    let Some(command) = command else {
+        return overview::run(ctx).await;
+    };
     match command {
         Command::Up(up) => up::run(up, ctx).await,
         Command::Install(install) => service::install(install, ctx).await,
@@ -63,11 +65,11 @@ pub async fn run(command: Command, ctx: &CliContext) -> Done {
         Command::Cp(cp) => cp::run(cp, ctx).await,
         Command::Chat(chat) => chat::run(chat, ctx).await,
         Command::Sessions(sessions) => sessions::run(sessions, ctx).await,
-        Command::Cron(cron) => cron::run(*cron, ctx).await,
-        Command::Heartbeat(heartbeat) => heartbeat::run(heartbeat, ctx).await,
+        Command::Cron(cron) => cron::run(cron.or_list(), ctx).await,
+        Command::Heartbeat(heartbeat) => heartbeat::run(heartbeat.or_list(), ctx).await,
         Command::Link => link::run(ctx).await,
-        Command::Channel(one) => channel::channel(one, ctx).await,
-        Command::Pair(pair) => channel::pair(pair, ctx).await,
+        Command::Channel(one) => channel::channel(one.or_list(), ctx).await,
+        Command::Pair(pair) => channel::pair(pair.or_list(), ctx).await,
         Command::Outbox(outbox) => channel::outbox(outbox, ctx).await,
         Command::Inbox(inbox) => channel::inbox(inbox, ctx).await,
         Command::Models(models) => models::run(models, ctx).await,
@@ -79,17 +81,17 @@ pub async fn run(command: Command, ctx: &CliContext) -> Done {
         Command::Tools(tools) => tools::run(tools, ctx).await,
         Command::Mcp(mcp) => mcp::run(mcp, ctx).await,
         Command::Connect(connect) => connect::run(connect, ctx).await,
-        Command::Connection(connection) => connection::run(connection, ctx).await,
+        Command::Connection(connection) => connection::run(connection.or_list(), ctx).await,
         Command::Acp(acp) => acp::run(acp, ctx).await,
         Command::Config(config) => config::run(config, ctx).await,
-        Command::Token(token) => token::run(token, ctx).await,
-        Command::Secret(secret) => secret::run(secret, ctx).await,
-        Command::Policy(policy) => policy::run(policy, ctx).await,
-        Command::Approvals(approvals) => approvals::run(approvals, ctx).await,
-        Command::Trust(trust) => trust::run(trust, ctx).await,
-        Command::Audit(audit) => audit::run(audit, ctx).await,
+        Command::Token(token) => token::run(token.or_list(), ctx).await,
+        Command::Secret(secret) => secret::run(secret.or_list(), ctx).await,
+        Command::Policy(policy) => policy::run(policy.or_list(), ctx).await,
+        Command::Approvals(approvals) => approvals::run(approvals.or_list(), ctx).await,
+        Command::Trust(trust) => trust::run(trust.or_list(), ctx).await,
+        Command::Audit(audit) => audit::run(audit.or_list(), ctx).await,
         Command::Artifact(artifact) => artifact::run(artifact, ctx).await,
-        Command::Resource(resource) => resource::run(resource, ctx).await,
+        Command::Resource(resource) => resource::run(resource.or_list(), ctx).await,
         Command::Todo(todo) => people::todo(todo, ctx).await,
         Command::Contacts(contacts) => people::contacts(contacts, ctx).await,
         Command::Backup(backup) => backup::backup(backup, ctx).await,
@@ -100,13 +102,13 @@ pub async fn run(command: Command, ctx: &CliContext) -> Done {
         Command::Completions { shell } => {
             // Generated into memory: clap would panic if the pipe is closed.
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Args::command(), "manyhands", &mut script);
+            clap_complete::generate(shell, &mut Args::definition(), "manyhands", &mut script);
             manyhands_terminal::output::bytes(&script)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Man { dir } => {
             // Written by the program itself, so that its packages need no second list of its commands.
-            clap_mangen::generate_to(Args::command(), &dir)
+            clap_mangen::generate_to(Args::definition(), &dir)
                 .map_err(|e| Failure(format!("{}: {e}", dir.display())))?;
             Ok(ExitCode::SUCCESS)
         }

@@ -13,8 +13,12 @@ use manyhands_terminal::output::{self, Done};
 pub async fn run(policy: Policy, ctx: &CliContext) -> Done {
     let remote = ctx.remote()?;
     match policy {
-        Policy::List => {
+        Policy::List { json } => {
             let listed = remote.get("/api/policy").await?;
+            if json {
+                output::json(&listed);
+                return Ok(ExitCode::SUCCESS);
+            }
             let rules: Vec<&Value> = listed["rules"].as_array().into_iter().flatten().collect();
             for (at, rule) in rules.iter().enumerate() {
                 output::print_line(format!("policy.rules.{at}  {rule}"));

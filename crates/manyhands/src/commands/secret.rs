@@ -33,8 +33,12 @@ pub async fn run(secret: Secret, ctx: &CliContext) -> Done {
                 .await?;
             output::print_line(format!("stored {name}"));
         }
-        Secret::List => {
+        Secret::List { json } => {
             let listed = remote.get("/api/secrets").await?;
+            if json {
+                output::json(&listed);
+                return Ok(ExitCode::SUCCESS);
+            }
             for name in listed["names"].as_array().into_iter().flatten() {
                 output::print_line(text(name));
             }

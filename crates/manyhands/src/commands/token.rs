@@ -32,8 +32,12 @@ pub async fn run(token: Token, ctx: &CliContext) -> Done {
                 text(&made["record"]["id"])
             ));
         }
-        Token::List => {
+        Token::List { json } => {
             let listed = remote.get("/api/tokens").await?;
+            if json {
+                output::json(&listed);
+                return Ok(ExitCode::SUCCESS);
+            }
             let rows = listed["tokens"]
                 .as_array()
                 .into_iter()

@@ -1,19 +1,25 @@
 //! The interactive chat.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use manyhands_core::ErrorCode;
+use serde_json::Value;
 
+use super::assist::{OWN_COMMANDS, assist};
 use super::screen::{Mode, Screen};
+use super::status::SessionStatus;
 use super::turn::{self, TurnOutcome};
-use super::{ChatSession, detached_hint};
+use super::{ChatSession, detached_hint, files, is_command};
 use crate::commands::call::segment;
+use crate::remote::text;
 use manyhands_terminal::editor::{Editor, PromptInput};
-use manyhands_terminal::output::{self, Done};
+use manyhands_terminal::output::{self, Done, Failure};
 
 /// Name of the history file in the home.
 const HISTORY: &str = "chat-history";
 const PROMPT: &str = "> ";
+const KEYS: &str = "/help lists commands, Tab completes commands and @files, a trailing \\ continues the line, Ctrl-R searches, Ctrl-C stops a reply, Ctrl-D quits";
 
 /// What the user typed.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,12 +43,19 @@ fn parse_input(line: &str) -> ChatInput<'_> {
 
 /// Runs until the user leaves.
 pub async fn run(session: &ChatSession<'_>) -> Done {
-    let mut editor = Editor::new(session.ctx.home.join(HISTORY))?;
+    let remote = session.ctx.remote()?;
+    let listed = remote.get("/api/models").await.unwrap_or_default();
+    let default = listed["default"].as_str();
+    let helper = assist(
+        models(&listed),
+        &session.ctx.here()?,
+        session.ctx.user_folder().ok(),
+    );
+    let mut editor = Editor::new(session.ctx.home.join(HISTORY), Box::new(helper))?;
     let mut screen = Screen::new(Mode::Interactive);
-    output::print_dimmed(&format!(
-        "session {}; /help lists commands, a trailing \\ continues the line, Ctrl-C stops a reply, Ctrl-D quits",
-        session.session
-    ));
+    let mut status = SessionStatus::read(&remote, &session.session, &session.agent, default).await;
+    output::print_dimmed(&format!("session {} · {}", session.session, status.about()));
+    output::print_dimmed(KEYS);
     let (mut leaving, mut sent) = (false, false);
     loop {
         let text = match editor.read(PROMPT).await? {
@@ -70,7 +83,7 @@ pub async fn run(session: &ChatSession<'_>) -> Done {
                 if sent && is_deleted(session).await {
                     output::print_dimmed("the session was deleted meanwhile; starting a new one");
                 }
-                sent |= say(session, message, &mut screen).await;
+                sent |= say(session, message, &mut screen, &mut status, default).await;
             }
         }
     }
@@ -85,17 +98,85 @@ async fn is_deleted(session: &ChatSession<'_>) -> bool {
     remote.get_envelope(&path).await.code == Some(ErrorCode::NotFound)
 }
 
+/// Models that can be completed: those that are used, and those that their providers offer.
+fn models(listed: &Value) -> Vec<String> {
+    let mut models = BTreeSet::new();
+    for provider in each(&listed["providers"]) {
+        models.extend(each(&provider["configured"]).map(text));
+        let name = text(&provider["provider"]);
+        let offered =
+            each(&provider["offered"]).map(|one| format!("{name}/{}", text(&one["model"])));
+        models.extend(offered);
+    }
+    models.into_iter().collect()
+}
+
+fn each(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+/// Adds the files that a message mentions; `None` if one cannot be attached.
+async fn with_files(session: &ChatSession<'_>, message: &str) -> Option<String> {
+    let (ctx, mut all) = (session.ctx, message.to_owned());
+    let here = ctx.here().ok()?;
+    for mention in files::mentions(message, &here, ctx.user_folder().ok().as_deref()) {
+        let remote = ctx.remote();
+        let attached = match &remote {
+            Ok(remote) => files::attach(&mention, &session.agent, remote).await,
+            Err(failure) => Err(Failure(failure.0.clone())),
+        };
+        match attached {
+            Ok(attachment) => {
+                output::print_dimmed(&attachment.note);
+                all.push_str("\n\n");
+                all.push_str(&attachment.text);
+            }
+            Err(failure) => {
+                output::print_note(format!("error: {}", failure.0));
+                return None;
+            }
+        }
+    }
+    Some(all)
+}
+
 /// Sends a message and prints its outcome; errors do not end the chat. Returns whether it was certainly received.
-async fn say(session: &ChatSession<'_>, message: &str, screen: &mut Screen) -> bool {
-    let outgoing = session.outgoing(message);
-    let end = turn::follow(&outgoing, session.ctx, screen).await;
+async fn say(
+    session: &ChatSession<'_>,
+    message: &str,
+    screen: &mut Screen,
+    status: &mut SessionStatus,
+    default: Option<&str>,
+) -> bool {
+    let with_files = match is_command(message) {
+        true => Some(message.to_owned()),
+        false => with_files(session, message).await,
+    };
+    let Some(whole) = with_files else {
+        return false;
+    };
+    let outgoing = session.outgoing(&whole);
+    let end = turn::follow(&outgoing, session.ctx, screen, &status.about()).await;
     let said = matches!(end, Ok(ref end) if !matches!(end, TurnOutcome::Command { .. }));
+    if end.is_ok()
+        && let Ok(remote) = session.ctx.remote()
+    {
+        // The turn may have changed the model, and it has changed the cost.
+        *status = SessionStatus::read(&remote, &session.session, &session.agent, default).await;
+    }
     match end {
-        Ok(TurnOutcome::Reply { .. }) => {}
+        Ok(TurnOutcome::Reply { usage, .. }) => {
+            output::print_dimmed(&status.line(usage.as_ref()));
+        }
         Ok(TurnOutcome::Command {
             response,
             error: None,
-        }) => output::print_line(response),
+        }) => {
+            output::print_line(response);
+            if message.trim() == "/help" {
+                output::print_line(own_help());
+            }
+        }
         Ok(TurnOutcome::Command {
             error: Some(error), ..
         }) => output::print_note(format!("error: {error}")),
@@ -109,7 +190,19 @@ async fn say(session: &ChatSession<'_>, message: &str, screen: &mut Screen) -> b
         Ok(TurnOutcome::Detached) => output::print_dimmed(&detached_hint(&session.session)),
         Err(failure) => output::print_note(format!("error: {}", failure.0)),
     }
+    // Separates the reply from the next message.
+    output::print_line("");
     said
+}
+
+/// What this program adds to the commands of the gateway.
+fn own_help() -> String {
+    let mut lines = vec!["\nIn this terminal:".to_owned()];
+    for (word, usage, summary) in OWN_COMMANDS {
+        lines.push(format!("/{word}{usage} - {summary}"));
+    }
+    lines.push("@path - attach a file; Tab completes its name".to_owned());
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -1,9 +1,16 @@
 //! `chat`: sends one message, or runs an interactive chat.
 
+mod approval;
+mod assist;
+mod calls;
+mod changes;
+mod files;
 mod interactive;
 mod screen;
 mod setup;
+mod status;
 mod turn;
+mod view;
 
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -11,9 +18,10 @@ use std::process::ExitCode;
 use manyhands_core::AgentId;
 use serde_json::{Value, json};
 
+use self::approval::PendingApproval;
 use self::screen::{Mode, Screen};
 use self::setup::Setup;
-use self::turn::{OutgoingMessage, PendingApproval, TurnOutcome};
+use self::turn::{OutgoingMessage, TurnOutcome};
 use crate::args::Chat;
 use crate::context::CliContext;
 use manyhands_terminal::output::{self, Done, Failure};
@@ -84,6 +92,7 @@ fn message(argument: Option<&str>) -> Result<Option<String>, Failure> {
 pub struct ChatSession<'a> {
     ctx: &'a CliContext,
     session: String,
+    agent: AgentId,
     directives: String,
 }
 
@@ -99,6 +108,7 @@ impl<'a> ChatSession<'a> {
         Self {
             ctx,
             session: key(&chat.agent, &chat.session),
+            agent: agent_of(&chat.session).unwrap_or_else(|| chat.agent.clone()),
             directives,
         }
     }
@@ -120,7 +130,7 @@ impl<'a> ChatSession<'a> {
     async fn once(&self, message: &str, mode: Mode) -> Done {
         let mut screen = Screen::new(mode);
         let outgoing = self.outgoing(message);
-        let end = turn::follow(&outgoing, self.ctx, &mut screen).await;
+        let end = turn::follow(&outgoing, self.ctx, &mut screen, "Working").await;
         if mode == Mode::Silent {
             return Ok(print(&self.session, &outgoing.run, &end));
         }
@@ -225,6 +235,11 @@ pub fn key(agent: &AgentId, text: &str) -> String {
     }
 }
 
+/// The agent that a complete session key names.
+fn agent_of(key: &str) -> Option<AgentId> {
+    key.strip_prefix("agent:")?.split(':').next()?.parse().ok()
+}
+
 fn is_command(message: &str) -> bool {
     message.trim_start().starts_with('/')
 }
@@ -252,6 +267,7 @@ mod tests {
             approval: "0192-a".to_owned(),
             tool: "bash".to_owned(),
             arguments: json!({ "cmd": "rm -rf x" }),
+            details: Value::Null,
         };
         let words = approval_hint("main", &asked);
         assert!(words.starts_with(

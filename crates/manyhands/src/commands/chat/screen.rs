@@ -1,17 +1,21 @@
-//! Renders a turn: the reply on stdout, everything else on stderr.
+//! Renders a turn. On a terminal, the reply is rendered Markdown with a spinner below it. Elsewhere the reply goes to
+//! stdout as it is, and everything else to stderr.
 
 use std::io::IsTerminal;
 
+use manyhands_terminal::style::Style;
+use manyhands_terminal::{diff, output, wrap};
 use serde_json::Value;
 
-use manyhands_terminal::output;
+use super::calls::{self, Entry, RowLook, ToolCall, ToolEnd, ended, lines};
+use super::view::View;
 
 /// Maximum number of tool calls that `/show` can show again.
 const MAX_CALLS: usize = 500;
-/// Longer lines of tool output are shown before their end arrives.
-const MAX_LINE: usize = 4_096;
 /// Line width without a terminal.
 const WIDTH: usize = 160;
+/// Rows of a diff that are shown; `/show` shows all.
+const MAX_DIFF: usize = 40;
 
 /// How much is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,39 +26,6 @@ pub enum Mode {
     OneShot,
     /// The same, with numbered tool calls for `/show`.
     Interactive,
-}
-
-/// A tool call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolCall {
-    /// The model's call id.
-    pub id: String,
-    /// Name of the tool.
-    pub tool: String,
-    /// Arguments.
-    pub arguments: Value,
-}
-
-/// Result of a tool call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolEnd {
-    /// The model's call id.
-    pub id: String,
-    /// Whether it succeeded.
-    pub ok: bool,
-    /// Beginning of the result.
-    pub shown: String,
-    /// Duration.
-    pub took_ms: Option<u64>,
-}
-
-/// A call and its result.
-struct Entry {
-    number: usize,
-    call: ToolCall,
-    end: Option<ToolEnd>,
-    /// An incomplete line of its output.
-    printed: String,
 }
 
 /// The terminal view of a turn.
@@ -69,8 +40,10 @@ pub struct Screen {
     open_line: bool,
     /// Chunks may have been missed: wait for the complete reply.
     gap: bool,
-    /// A line that will be redrawn.
-    transient: bool,
+    /// The view, on a terminal.
+    view: Option<View>,
+    /// The question whose answer is awaited: its last line is repeated below what is printed meanwhile.
+    asking: Option<String>,
     entries: Vec<Entry>,
     count: usize,
 }
@@ -86,16 +59,56 @@ impl Screen {
             printed: String::new(),
             open_line: false,
             gap: false,
-            transient: false,
+            view: match mode {
+                Mode::Silent => None,
+                // With stderr redirected, notes go there and must not be mixed into the view.
+                _ => width.and(View::on_terminal()),
+            },
+            asking: None,
             entries: Vec::new(),
             count: 0,
         }
     }
 
-    /// Starts a new turn.
-    pub fn begin(&mut self) {
+    /// Whether there is a view that has to be redrawn regularly.
+    pub fn is_live(&self) -> bool {
+        self.view.is_some()
+    }
+
+    /// Columns of a row, and whether styles are shown.
+    pub fn size(&self) -> (usize, bool) {
+        match &self.view {
+            Some(view) => (view.width(), view.styled()),
+            None => (self.width, false),
+        }
+    }
+
+    /// Starts a new turn; `about` is shown beside the spinner.
+    pub fn begin(&mut self, about: &str) {
         self.printed.clear();
         self.gap = false;
+        if let Some(view) = &mut self.view {
+            view.begin(about);
+            self.width = view.width();
+        }
+    }
+
+    /// Ends the turn.
+    pub fn end(&mut self) {
+        self.asking = None;
+        self.end_line();
+        if let Some(view) = &mut self.view {
+            view.end();
+        }
+    }
+
+    /// Redraws what moves.
+    pub fn tick(&mut self) {
+        if self.asking.is_none()
+            && let Some(view) = &mut self.view
+        {
+            view.tick();
+        }
     }
 
     /// Prints a chunk of the reply.
@@ -116,6 +129,9 @@ impl Screen {
                 self.print(text);
             }
         }
+        if let Some(view) = &mut self.view {
+            view.finish();
+        }
         self.end_line();
         self.printed.clear();
         self.gap = false;
@@ -135,9 +151,12 @@ impl Screen {
 
     /// Ends the unfinished line of the reply, if any.
     pub fn end_line(&mut self) {
-        self.clear();
-        if std::mem::take(&mut self.open_line) {
-            output::print_chunk("\n");
+        if !std::mem::take(&mut self.open_line) {
+            return;
+        }
+        match &mut self.view {
+            Some(view) => view.finish(),
+            None => output::print_chunk("\n"),
         }
     }
 
@@ -157,44 +176,43 @@ impl Screen {
             end: None,
             printed: String::new(),
         };
-        // Only on a terminal: a line that is redrawn would be two lines in a file.
-        if self.mode != Mode::Silent && self.mixed {
-            self.end_line();
-            output::redraw(&self.line(&entry));
-            self.transient = true;
-        }
         // A long conversation must not keep the results of all its calls.
         if self.entries.len() == MAX_CALLS {
             self.entries.remove(0);
         }
         self.entries.push(entry);
+        self.end_line();
+        self.show_running();
+    }
+
+    /// Shows the calls that are running, on a terminal only: a line that is redrawn would be two lines in a file.
+    fn show_running(&mut self) {
+        if self.view.is_none() {
+            return;
+        }
+        let running = self.entries.iter().filter(|entry| entry.end.is_none());
+        let rows = running.map(|entry| self.line(entry)).collect();
+        if let Some(view) = &mut self.view {
+            view.set_running(rows);
+        }
     }
 
     /// Shows complete lines of a tool's output on a terminal.
     pub fn tool_output(&mut self, id: &str, text: &str) {
-        if self.mode == Mode::Silent || !self.mixed {
-            return;
-        }
+        let Some(view) = &self.view else { return };
+        let (width, styled) = (self.width, view.styled());
         let open = |e: &&mut Entry| e.call.id == id && e.end.is_none();
         let Some(entry) = self.entries.iter_mut().find(open) else {
             return;
         };
         let lines = lines(&mut entry.printed, text);
-        if lines.is_empty() {
-            return;
-        }
-        self.before_aside();
-        for line in lines {
-            output::print_dimmed(&format!(
-                "  {}",
-                // A wrapped line could not be redrawn: the cursor only returns to the start of the
-                // last row.
-                cut(&output::one_line(&line), self.width - 3)
-            ));
-        }
-        if let Some(entry) = self.entries.iter().find(|e| e.call.id == id) {
-            output::redraw(&self.line(entry));
-            self.transient = true;
+        let rows = lines.iter().map(|line| {
+            let line = wrap::cut(&output::one_line(line), width.saturating_sub(2));
+            format!("  {}", Style::DIM.paint(&line, styled))
+        });
+        let rows: Vec<String> = rows.collect();
+        if !rows.is_empty() {
+            self.aside(&rows);
         }
     }
 
@@ -216,9 +234,36 @@ impl Screen {
             return;
         };
         self.entries[at].end = Some(end);
-        // Replaces the transient line that announced the call.
         let line = self.line(&self.entries[at]);
-        self.note(&line);
+        if self.view.is_none() {
+            return self.note(&line);
+        }
+        // The line of the running call disappears together with this.
+        let mut rows = vec![line];
+        rows.extend(self.diff_of(&self.entries[at]));
+        self.show_running();
+        self.aside(&rows);
+    }
+
+    /// The changes a call made, indented below its line.
+    fn diff_of(&self, entry: &Entry) -> Vec<String> {
+        let (Some(view), Some(end)) = (&self.view, &entry.end) else {
+            return Vec::new();
+        };
+        let changes = match &end.diff {
+            Some(diff) => Some(diff.clone()),
+            // Older gateways send none; the arguments of an edit say the same.
+            None if end.ok => super::changes::of_call(&entry.call.tool, &entry.call.arguments),
+            None => None,
+        };
+        let changes = changes.unwrap_or_default();
+        let rows = diff::rows(
+            &changes,
+            self.width.saturating_sub(4),
+            MAX_DIFF,
+            view.styled(),
+        );
+        rows.into_iter().map(|row| format!("    {row}")).collect()
     }
 
     /// Arguments of a call that is still running.
@@ -235,20 +280,60 @@ impl Screen {
         if self.mode == Mode::Silent {
             return;
         }
-        self.before_aside();
-        output::print_dimmed(text);
+        let Some(view) = &self.view else {
+            self.before_aside();
+            return output::print_dimmed(text);
+        };
+        let spans = [wrap::StyledText::new(output::one_line(text), Style::DIM)];
+        let rows = wrap::rows(&spans, self.width, view.styled());
+        self.aside(&rows);
     }
 
     /// Prints a note that must be noticed.
     pub fn remark(&mut self, text: &str) {
         self.before_aside();
+        if let Some(view) = &mut self.view {
+            view.pause();
+        }
         output::print_note(text);
+        if self.asking.is_none()
+            && let Some(view) = &mut self.view
+        {
+            view.resume();
+        }
     }
 
-    /// Prints a prompt and leaves the line open.
+    /// Prints a question and leaves its last line open. Nothing is redrawn until `answered`.
     pub fn ask(&mut self, text: &str) {
         self.before_aside();
-        output::print_prompt(text);
+        if let Some(view) = &mut self.view {
+            view.pause();
+        }
+        output::print_question(text);
+        self.asking = Some(text.lines().last().unwrap_or_default().to_owned());
+    }
+
+    /// The question is answered, or not asked any more.
+    pub fn answered(&mut self) {
+        if self.asking.take().is_some()
+            && let Some(view) = &mut self.view
+        {
+            view.resume();
+        }
+    }
+
+    /// Prints rows beside the reply.
+    fn aside(&mut self, rows: &[String]) {
+        self.end_line();
+        let Some(view) = &mut self.view else { return };
+        match &self.asking {
+            None => view.aside(rows),
+            Some(question) => {
+                output::print_question("\n");
+                view.aside(rows);
+                output::print_question(question);
+            }
+        }
     }
 
     /// Formats a tool call in full.
@@ -259,19 +344,14 @@ impl Screen {
             None => "still running".to_owned(),
             Some(end) => format!("{}\n{}", ended(end), end.shown),
         };
-        Some(format!("{} {arguments}\n{given}", entry.call.tool))
+        let diff = entry.end.as_ref().and_then(|end| end.diff.as_deref());
+        let diff = diff.map(|diff| format!("\n{diff}")).unwrap_or_default();
+        Some(format!("{} {arguments}\n{given}{diff}", entry.call.tool))
     }
 
     fn before_aside(&mut self) {
-        self.clear();
         if self.mixed {
             self.end_line();
-        }
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.transient) {
-            output::redraw("");
         }
     }
 
@@ -279,94 +359,29 @@ impl Screen {
         if text.is_empty() || self.mode == Mode::Silent {
             return;
         }
-        self.clear();
-        output::print_chunk(text);
+        match &mut self.view {
+            Some(view) => view.push(text),
+            None => output::print_chunk(text),
+        }
         self.printed.push_str(text);
         self.open_line = !text.ends_with('\n');
     }
 
     /// Formats a tool call on one line.
     fn line(&self, entry: &Entry) -> String {
-        let number = match self.mode {
-            Mode::Interactive => format!("{} ", entry.number),
-            _ => String::new(),
+        let look = RowLook {
+            numbered: self.mode == Mode::Interactive,
+            width: self.width,
+            on_view: self.view.is_some(),
+            styled: self.view.as_ref().is_some_and(View::styled),
         };
-        let start = format!("{number}· {} ", entry.call.tool);
-        let (end, why) = match &entry.end {
-            Some(end) if end.ok => (format!(" … {}", ended(end)), String::new()),
-            Some(end) => (format!(" … {}", ended(end)), format!(": {}", end.shown)),
-            None => (" …".to_owned(), String::new()),
-        };
-        let taken = start.chars().count() + end.chars().count() + 1;
-        let room = self.width.saturating_sub(taken).max(16);
-        // An error message gets at least half of the remaining width.
-        let most = if why.is_empty() { room } else { room / 2 };
-        let about = cut(&gist(&entry.call.arguments), most);
-        let room = room.saturating_sub(about.chars().count());
-        format!("{start}{about}{end}{}", cut(&output::one_line(&why), room))
-            .trim_end()
-            .to_owned()
-    }
-}
-
-/// Returns the complete lines in `open` plus `more`; the rest stays in `open`. A carriage return restarts a line,
-/// as on a terminal.
-fn lines(open: &mut String, more: &str) -> Vec<String> {
-    open.push_str(more);
-    let mut whole = Vec::new();
-    while let Some(at) = open.find('\n') {
-        let rest = open.split_off(at + 1);
-        let line = std::mem::replace(open, rest);
-        let line = line.trim_end_matches(['\r', '\n']);
-        whole.push(line.rsplit('\r').next().unwrap_or_default().to_owned());
-    }
-    // Progress bars may never send a line break.
-    if open.len() > MAX_LINE {
-        whole.push(std::mem::take(open));
-    }
-    whole
-}
-
-fn ended(end: &ToolEnd) -> String {
-    let word = if end.ok { "ok" } else { "failed" };
-    match end.took_ms {
-        None => word.to_owned(),
-        Some(ms @ 0..10_000) => format!("{word} {ms} ms"),
-        Some(ms) => format!("{word} {} s", ms / 1_000),
+        calls::row(entry, look)
     }
 }
 
 /// The rest of `whole` after `printed`; `None` if it does not start with it.
 fn rest<'a>(printed: &str, whole: &'a str) -> Option<&'a str> {
     whole.strip_prefix(printed)
-}
-
-/// Short form of a call's arguments: its only text, or all of them.
-pub fn gist(arguments: &Value) -> String {
-    let text = match arguments {
-        Value::Null => String::new(),
-        Value::Object(named) if named.is_empty() => String::new(),
-        Value::Object(named) => {
-            let mut texts = named.values().filter_map(Value::as_str);
-            match (texts.next(), texts.next()) {
-                (Some(one), None) => one.to_owned(),
-                _ => arguments.to_string(),
-            }
-        }
-        other => other.to_string(),
-    };
-    output::one_line(text.trim())
-}
-
-fn cut(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.to_owned();
-    }
-    let Some(most) = room.checked_sub(1) else {
-        return String::new();
-    };
-    let kept: String = text.chars().take(most).collect();
-    format!("{kept}…")
 }
 
 #[cfg(test)]
@@ -378,6 +393,7 @@ mod tests {
         Screen {
             width: 60,
             mixed: false,
+            view: None,
             ..Screen::new(mode)
         }
     }
@@ -395,6 +411,9 @@ mod tests {
                 ok,
                 shown: shown.to_owned(),
                 took_ms: Some(12),
+                outcome: None,
+                exit_code: None,
+                diff: None,
             }),
             printed: String::new(),
         }
@@ -449,19 +468,6 @@ mod tests {
         let line = screen(Mode::Interactive).line(&entry(long, false, "z\u{1b}[2J\n"));
         assert!(line.chars().count() < 60, "{line}");
         assert!(!line.chars().any(char::is_control), "{line:?}");
-    }
-
-    #[test]
-    fn tool_output_is_shown_in_whole_lines() {
-        let mut open = String::new();
-        assert!(lines(&mut open, "a").is_empty());
-        assert_eq!(
-            lines(&mut open, "b\n\nc\r\n10%\r20%\nd"),
-            ["ab", "", "c", "20%"]
-        );
-        assert_eq!(lines(&mut open, "\n"), ["d"]);
-        assert_eq!(lines(&mut open, &"x".repeat(5_000)).len(), 1);
-        assert_eq!(open, "");
     }
 
     #[test]

@@ -10,14 +10,17 @@ use manyhands_wire::{
 };
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, MissedTickBehavior, sleep};
 
-use super::screen::{Screen, ToolCall, ToolEnd};
+use super::approval::{self, Answer, PendingApproval};
+use super::calls::{ToolCall, ToolEnd};
+use super::screen::Screen;
+use super::view::FRAME;
 use crate::commands::call::segment;
 use crate::context::CliContext;
 use crate::remote::text;
 use crate::socket::{Incoming, Socket};
-use manyhands_terminal::editor::{Question, is_interactive};
+use manyhands_terminal::editor::{HiddenInput, Question, discard_input, is_interactive};
 use manyhands_terminal::output::Failure;
 
 /// How long to wait for a gateway that went away.
@@ -70,21 +73,25 @@ pub struct FailureDetails {
     pub retry_after_ms: Option<u64>,
 }
 
-/// An approval request.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PendingApproval {
-    pub approval: String,
-    pub tool: String,
-    pub arguments: Value,
-}
-
-/// Sends a message and follows its turn.
+/// Sends a message and follows its turn; `about` is shown while it runs.
 pub async fn follow(
     outgoing: &OutgoingMessage,
     ctx: &CliContext,
     screen: &mut Screen,
+    about: &str,
 ) -> Result<TurnOutcome, Failure> {
-    screen.begin();
+    screen.begin(about);
+    let outcome = follow_turn(outgoing, ctx, screen).await;
+    screen.end();
+    outcome
+}
+
+async fn follow_turn(
+    outgoing: &OutgoingMessage,
+    ctx: &CliContext,
+    screen: &mut Screen,
+) -> Result<TurnOutcome, Failure> {
+    let hidden = screen.is_live().then(HiddenInput::start);
     let mut turn = Turn {
         outgoing,
         ctx,
@@ -94,6 +101,7 @@ pub async fn follow(
         stopping: false,
         asked: VecDeque::new(),
         question: None,
+        hidden,
     };
     let mut socket = turn.dial().await.map_err(failure)?;
     loop {
@@ -123,6 +131,8 @@ struct Turn<'a> {
     /// Pending approval requests; the first one is shown.
     asked: VecDeque<PendingApproval>,
     question: Option<Question>,
+    /// Typed keys are not shown, except while a question waits for its answer.
+    hidden: Option<HiddenInput>,
 }
 
 /// Input the turn has to handle.
@@ -131,6 +141,7 @@ enum TurnInput {
     Received(Incoming),
     Answered(Option<String>),
     Interrupted,
+    Tick,
 }
 
 impl Turn<'_> {
@@ -172,13 +183,20 @@ impl Turn<'_> {
             run_id: Some(self.outgoing.run.clone()),
         };
         let sent = socket.send(&send).await?;
+        let mut frames = tokio::time::interval(FRAME);
+        frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let input = tokio::select! {
                 message = socket.receive() => TurnInput::Received(message?),
                 answer = answered(&mut self.question) => TurnInput::Answered(answer),
                 _ = self.interrupts.recv() => TurnInput::Interrupted,
+                _ = frames.tick(), if self.screen.is_live() => TurnInput::Tick,
             };
             let end = match input {
+                TurnInput::Tick => {
+                    self.screen.tick();
+                    None
+                }
                 TurnInput::Received(Incoming::Event(event)) => self.on_event(event).await,
                 TurnInput::Received(Incoming::Response(id, said)) if id == sent => match said {
                     Ok(said) => match serde_json::from_value(said) {
@@ -243,13 +261,13 @@ impl Turn<'_> {
                 self.screen.note(&response);
                 let approval = approval_id?;
                 match self.look_up(&approval).await {
-                    Some(asked) => self.paused(asked),
+                    Some(asked) => self.paused(asked).await,
                     // Without the details there is nothing the user could decide on.
                     None if is_interactive() => None,
                     None => Some(TurnOutcome::NeedsApproval(PendingApproval {
                         approval,
                         tool: "an earlier call".to_owned(),
-                        arguments: Value::Null,
+                        ..PendingApproval::default()
                     })),
                 }
             }
@@ -265,25 +283,29 @@ impl Turn<'_> {
             approval: approval.to_owned(),
             tool: text(&one["tool"]),
             arguments: one["arguments"].clone(),
+            details: one.clone(),
         })
     }
 
     async fn on_event(&mut self, event: Event) -> Option<TurnOutcome> {
         match ChatToolEvent::read(event.clone()) {
-            Some(tool) if tool.run_id == self.outgoing.run => self.tool(tool),
+            Some(tool) if tool.run_id == self.outgoing.run => {
+                // Additions that this version's type may not have.
+                self.tool(tool, event.payload.unwrap_or_default());
+            }
             Some(_) => {}
             None => {
                 let chat = ChatEventPayload::read(event)?;
                 // Other clients may write in the same session.
                 if chat.run_id.as_deref() == Some(&self.outgoing.run) {
-                    return self.chat(chat);
+                    return self.chat(chat).await;
                 }
             }
         }
         None
     }
 
-    fn tool(&mut self, event: ChatToolEvent) {
+    fn tool(&mut self, event: ChatToolEvent, whole: Value) {
         match event.state {
             ChatToolState::Started => self.screen.tool_started(ToolCall {
                 id: event.call_id,
@@ -308,13 +330,16 @@ impl Turn<'_> {
                     ok: event.ok.unwrap_or(true),
                     shown: event.shown.unwrap_or_default(),
                     took_ms: event.duration_ms,
+                    outcome: whole["outcome"].as_str().map(str::to_owned),
+                    exit_code: whole["exitCode"].as_i64(),
+                    diff: whole["diff"].as_str().map(str::to_owned),
                 };
                 self.screen.tool_done(&event.tool, end);
             }
         }
     }
 
-    fn chat(&mut self, event: ChatEventPayload) -> Option<TurnOutcome> {
+    async fn chat(&mut self, event: ChatEventPayload) -> Option<TurnOutcome> {
         let whole = || {
             let message = event
                 .message
@@ -343,7 +368,9 @@ impl Turn<'_> {
                     approval,
                     tool: event.tool.unwrap_or_default(),
                     arguments: event.arguments.unwrap_or_default(),
+                    details: Value::Null,
                 })
+                .await
             }
             ChatState::Final => {
                 let text = whole();
@@ -371,7 +398,7 @@ impl Turn<'_> {
     }
 
     /// Prompts for an approval, if there is an interactive user.
-    fn paused(&mut self, asked: PendingApproval) -> Option<TurnOutcome> {
+    async fn paused(&mut self, mut asked: PendingApproval) -> Option<TurnOutcome> {
         if !is_interactive() {
             return Some(TurnOutcome::NeedsApproval(asked));
         }
@@ -383,6 +410,11 @@ impl Turn<'_> {
         {
             return None;
         }
+        if asked.details.is_null()
+            && let Some(listed) = self.look_up(&asked.approval).await
+        {
+            asked.details = listed.details;
+        }
         self.asked.push_back(asked);
         if self.question.is_none() {
             self.ask();
@@ -392,13 +424,17 @@ impl Turn<'_> {
 
     fn ask(&mut self) {
         let Some(asked) = self.asked.front() else {
+            self.screen.answered();
+            if self.hidden.is_none() && self.screen.is_live() {
+                self.hidden = Some(HiddenInput::start());
+            }
             return;
         };
-        let arguments = serde_json::to_string_pretty(&asked.arguments).unwrap_or_default();
-        self.screen.ask(&format!(
-            "{} needs your approval. It will run with exactly this:\n{arguments}\nAllow? [y]es once, [c]onversation, [a]lways, [n]o, or a reason to deny: ",
-            asked.tool
-        ));
+        let (width, styled) = self.screen.size();
+        let question = approval::question(asked, width, styled);
+        self.hidden = None;
+        discard_input();
+        self.screen.ask(&question);
         self.question = Some(Question::start());
     }
 
@@ -413,22 +449,17 @@ impl Turn<'_> {
     fn cancel_prompts(&mut self) {
         self.question = None;
         self.asked.clear();
+        self.screen.answered();
     }
 
     async fn decide(&mut self, answer: Option<String>) -> Option<TurnOutcome> {
         self.question = None;
         let asked = self.asked.front()?.clone();
-        let decision = match answer.as_deref().map(str::trim) {
+        let decision = match answer.as_deref().map(approval::answer) {
             None => return Some(TurnOutcome::NeedsApproval(asked)),
-            Some("y" | "Y" | "yes") => json!({ "decision": "approve" }),
-            Some("c" | "conversation") => {
-                json!({ "decision": "approve", "scope": "conversation" })
-            }
-            Some("a" | "always") => json!({ "decision": "approve", "scope": "always" }),
-            Some("n" | "N" | "no") => json!({ "decision": "deny" }),
-            // More than one word is a reason, which the model receives.
-            Some(why) if why.contains(' ') => json!({ "decision": "deny", "message": why }),
-            Some(_) => {
+            Some(Answer::Allow(scope)) => json!({ "decision": "approve", "scope": scope }),
+            Some(Answer::Deny(message)) => json!({ "decision": "deny", "message": message }),
+            Some(Answer::Unclear) => {
                 self.screen.ask("type y, c, a or n: ");
                 self.question = Some(Question::start());
                 return None;
