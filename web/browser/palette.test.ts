@@ -83,6 +83,22 @@ test('a conversation is opened by its name, and a new one begun', async () => {
   await expect.poll(() => page.url()).toContain('talk-');
 });
 
+test('messages are found by their words, where the gateway can search them', async () => {
+  await here.gateway.post('/api/chat', { sessionKey: 'agent:main:coast', message: 'where does the wind come from?' });
+  const there = (await here.gateway.ask('GET', '/api/search?query=wind')).status === 200;
+  const page = await open('usage');
+  await look(page, 'northern clif');
+  const messages = group(page, t('shell.foundMessages'));
+  if (there) {
+    await messages.getByRole('option', { name: /northern cliff/ }).first().click();
+    await expect.poll(() => page.url()).toMatch(/#\/chat\/agent%3Amain%3A\w+\?at=\d+/);
+    await agent(page).getByText('northern cliff').first().waitFor();
+  } else {
+    await palette(page).getByText(t('shell.paletteNothing', { query: 'northern clif' })).waitFor();
+    expect(await messages.count()).toBe(0);
+  }
+});
+
 test('the arrow keys go round, and the answer that comes late moves no choice', async () => {
   const page = await open('usage');
   await look(page, '');

@@ -13,3 +13,6 @@ const of = (texts: object, language: string) => (key: Key, values?: Values): str
 };
 export const t = of(en, 'en');
 export const german = of(de, 'de');
+
+/** A text by a key that is composed, or that belongs to a page which a test only passes through. */
+export const word = t as (key: string, values?: Values) => string;

@@ -127,7 +127,14 @@ mod tests {
 
     #[test]
     fn a_manifest_is_sent_as_one() {
-        let of = |name| File { name, bytes: &[], packed: false }.mime();
+        let of = |name| {
+            File {
+                name,
+                bytes: &[],
+                packed: false,
+            }
+            .mime()
+        };
         assert_eq!(of("manifest.webmanifest"), "application/manifest+json");
         assert_eq!(of("sw.js"), "text/javascript; charset=utf-8");
     }

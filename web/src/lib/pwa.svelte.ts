@@ -19,8 +19,12 @@ class App {
     window.addEventListener('appinstalled', () => (this.installable = false));
     // Browsers offer workers only to pages that came by HTTPS or from their own machine, and development has none.
     if (!('serviceWorker' in navigator) || !import.meta.env.PROD) return;
-    const before = navigator.serviceWorker.controller;
-    navigator.serviceWorker.addEventListener('controllerchange', () => (this.updated ||= before !== null));
+    // The first worker that takes over is no update.
+    let controlled = navigator.serviceWorker.controller !== null;
+    navigator.serviceWorker.addEventListener('controllerchange', () => {
+      this.updated ||= controlled;
+      controlled = true;
+    });
     navigator.serviceWorker.register('/sw.js', { updateViaCache: 'none' }).catch(() => undefined);
   }
 
