@@ -123,15 +123,6 @@ export class Gateway {
     await this.program.says(/ is up at (\S+)/);
   }
 
-  /** Ends it for a while; `resume` starts it at the same address. */
-  async pause(): Promise<void> {
-    await this.program.end();
-  }
-
-  async resume(): Promise<void> {
-    await this.restart();
-  }
-
   get home(): string {
     return join(this.folder, 'home');
   }
@@ -206,7 +197,8 @@ export class Gateway {
 }
 
 function started(folder: string, args: string[], more: Record<string, string>): ChildProcess {
-  const page = process.env.MANYHANDS_PAGE;
-  const env = { ...(page ? { MANYHANDS_PAGE: page } : {}), PATH: process.env.PATH ?? '', HOME: join(folder, 'user'), MANYHANDS_HOME: join(folder, 'home'), TZ: 'UTC', ...more };
+  // A development build serves the page from this folder, so that no build of the binary is needed to test the page.
+  const page = process.env.MANYHANDS_PAGE ? { MANYHANDS_PAGE: process.env.MANYHANDS_PAGE } : {};
+  const env = { PATH: process.env.PATH ?? '', HOME: join(folder, 'user'), MANYHANDS_HOME: join(folder, 'home'), TZ: 'UTC', ...page, ...more };
   return spawn(inject('binary'), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
 }

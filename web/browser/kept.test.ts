@@ -198,7 +198,7 @@ test('health shows what doctor finds, and what is missing around it', async () =
   await page.getByRole('region', { name: 'Components' }).getByText(/No default model is set/).waitFor();
   // What needs attention comes first, with its fix.
   const first = gateway.getByRole('listitem').first();
-  await first.getByText(/^(Warning|Error)$/).waitFor();
+  await first.getByText(/^\s*(Warning|Error)$/).waitFor();
   await gateway.getByText('no backup was ever made').waitFor();
   await gateway.getByText(/manyhands backup FILE/).waitFor();
   const again = page.waitForResponse((response) => response.url().endsWith('/api/doctor'));

@@ -1,5 +1,7 @@
 // Marks on a line of time: round hours, days or weeks, as many as there is room for.
 
+import { locale } from './i18n';
+
 export type Tick = { at: number; label: string };
 
 const HOUR = 3_600_000;
@@ -26,7 +28,7 @@ export function ticksOf(now: number, span: number, most: number): Tick[] {
     for (let minutes = 0; minutes <= 2 * 24 * 60; minutes += step) {
       const date = new Date(first);
       date.setMinutes(minutes);
-      put(date, date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }));
+      put(date, date.toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' }));
     }
     return found;
   }
@@ -35,7 +37,7 @@ export function ticksOf(now: number, span: number, most: number): Tick[] {
     const date = new Date(now);
     date.setHours(0, 0, 0, 0);
     date.setDate(date.getDate() + days);
-    put(date, date.toLocaleDateString(undefined, span > 8 * DAY ? { day: 'numeric', month: 'short' } : { weekday: 'short', day: 'numeric' }));
+    put(date, date.toLocaleDateString(locale, span > 8 * DAY ? { day: 'numeric', month: 'short' } : { weekday: 'short', day: 'numeric' }));
   }
   return found;
 }
