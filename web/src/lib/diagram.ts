@@ -73,7 +73,6 @@ function flowchart(lines: string[], direction: string): Drawing | null {
       }
       if (link) for (const from of before) for (const to of group) links.push({ from, to, ...link });
       before = group;
-      link = null;
       if (!rest.trim()) break;
       const named = NAMED.exec(rest);
       const plain = named ? null : PLAIN.exec(rest);
