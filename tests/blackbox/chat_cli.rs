@@ -445,19 +445,25 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    fn chat(gateway: &Gateway) -> Self {
+    pub fn chat(gateway: &Gateway) -> Self {
         let mut terminal = Self::open(&gateway.home, "chat");
         terminal.sees("session main");
         terminal.sees("> ");
         terminal
     }
 
-    /// Runs the program with these words.
+    /// Runs the program with these words. Without colours, so that what it shows can be compared.
     pub fn open(home: &Home, words: &str) -> Self {
+        Self::open_with(home, words, 80, &[("TERM", "xterm"), ("NO_COLOR", "1")])
+    }
+
+    /// Runs the program with these words, on so many columns, in this environment.
+    pub fn open_with(home: &Home, words: &str, columns: u16, env: &[(&str, &str)]) -> Self {
         let mut command = home.wrap(Command::new("script"));
+        let line = format!("stty cols {columns} rows 40; exec {BINARY} {words}");
         command
-            .env("TERM", "xterm")
-            .args(["-qec", &format!("exec {BINARY} {words}"), "/dev/null"])
+            .envs(env.iter().copied())
+            .args(["-qec", &line, "/dev/null"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut child = command.spawn().expect("script, of util-linux");
@@ -507,8 +513,9 @@ impl Terminal {
         shown[seen..self.seen].to_owned()
     }
 
+    /// Waits for the end of the program; gives all that it showed.
     #[track_caller]
-    pub fn ends(mut self) {
+    pub fn ends(mut self) -> String {
         let status = self.child.wait().expect("its end");
         assert_eq!(
             status.code(),
@@ -516,6 +523,7 @@ impl Terminal {
             "{}",
             self.shown.0.lock().expect("the screen")
         );
+        self.shown.0.lock().expect("the screen").clone()
     }
 }
 
@@ -531,7 +539,7 @@ fn a_conversation_at_a_terminal() {
     terminal.sees("> ");
     terminal.types("look\\\rat it\r");
     terminal.sees("Let me look.");
-    terminal.sees("1 · gsv__ReadFile notes.md … ok ");
+    terminal.sees("1 ✓ gsv__ReadFile notes.md … ok ");
     terminal.sees("It says seven.");
     terminal.sees("> ");
     terminal.types("/show 1\r");
@@ -598,7 +606,7 @@ fn at_a_terminal_ctrl_c_stops_the_turn_and_then_leaves() {
     let gateway = gateway();
     let mut terminal = Terminal::chat(&gateway);
     terminal.types("forever\r");
-    terminal.sees("one ");
+    terminal.sees("one");
     terminal.types("\u{3}");
     terminal.sees("stopped");
     terminal.sees("> ");

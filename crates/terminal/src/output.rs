@@ -40,6 +40,13 @@ pub fn print_note(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr(), "{note}");
 }
 
+/// Prints rows that are safe for a terminal, as they are.
+pub fn print_rows(rows: &[String]) {
+    let mut out = std::io::stdout().lock();
+    // A closed pipe is not a failure.
+    let _ = rows.iter().try_for_each(|row| writeln!(out, "{row}"));
+}
+
 /// Prints a line with styled parts. The texts are made safe here.
 pub fn print_styled(parts: &[(&str, Style)]) {
     let on = style::on_stdout();
@@ -204,11 +211,17 @@ pub fn bytes(bytes: &[u8]) -> std::io::Result<()> {
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) {
     let header: Vec<String> = header.iter().map(|title| title.to_uppercase()).collect();
     // Cells contain untrusted text, and a line break in one would tear the table apart.
+    let width = wrap::terminal_columns();
+    let cell = |cell: &String| match table::short_time(cell) {
+        // Programs get the exact time.
+        Some(time) if width.is_some() => time,
+        _ => one_line(cell),
+    };
     let rows: Vec<Vec<String>> = rows
         .iter()
-        .map(|row| row.iter().map(|cell| one_line(cell)).collect())
+        .map(|row| row.iter().map(cell).collect())
         .collect();
-    let text = table::plain(&header, &rows, wrap::terminal_columns(), style::on_stdout());
+    let text = table::plain(&header, &rows, width, style::on_stdout());
     // Safe already, and sanitizing it again would remove the styles.
     let _ = writeln!(std::io::stdout(), "{text}");
 }

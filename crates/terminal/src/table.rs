@@ -54,12 +54,13 @@ pub fn plain(
     lines.join("\n")
 }
 
-/// Wraps a cell; a very long one is cut.
+/// Wraps a cell at its spaces; words that are too long, and very long cells, are cut.
 fn cell_lines(cell: &str, width: usize) -> Vec<String> {
     if wrap::width(cell) <= width {
         return vec![cell.to_owned()];
     }
-    let mut lines = wrap::plain(cell, width);
+    let words: Vec<String> = cell.split(' ').map(|word| wrap::cut(word, width)).collect();
+    let mut lines = wrap::plain(&words.join(" "), width);
     if lines.len() > MAX_LINES {
         lines.truncate(MAX_LINES);
         if let Some(last) = lines.last_mut() {
@@ -72,12 +73,21 @@ fn cell_lines(cell: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Widths of columns that together fit `room`: the widest give way first, down to their longest word, and
-/// only then words are broken.
+/// Widths of columns that together fit `room`: the widest give way first, down to their longest word. Only then
+/// words are cut, and those of the first column last: it usually is the id that other commands take.
 fn fit(natural: &[usize], words: &[usize], room: usize) -> Vec<usize> {
     let mut widths = natural.to_vec();
-    let soft: Vec<usize> = words.iter().map(|word| (*word).max(NARROW)).collect();
-    for least in [&soft, &vec![NARROW; natural.len()], &vec![1; natural.len()]] {
+    let whole: Vec<usize> = words.iter().map(|word| (*word).max(NARROW)).collect();
+    let mut narrow = vec![NARROW; natural.len()];
+    if let (Some(first), Some(word)) = (narrow.first_mut(), whole.first()) {
+        *first = *word;
+    }
+    for least in [
+        &whole,
+        &narrow,
+        &vec![NARROW; natural.len()],
+        &vec![1; natural.len()],
+    ] {
         while widths.iter().sum::<usize>() > room {
             let may = (0..widths.len()).filter(|at| widths[*at] > least[*at]);
             let Some(widest) = may.max_by_key(|at| (widths[*at], *at)) else {
@@ -87,6 +97,21 @@ fn fit(natural: &[usize], words: &[usize], room: usize) -> Vec<usize> {
         }
     }
     widths
+}
+
+/// Shortens a time for people: `2026-11-19 14:45:38Z` instead of `2026-11-19T14:45:38.060Z`.
+pub fn short_time(cell: &str) -> Option<String> {
+    let (date, time) = cell.split_once('T')?;
+    let seconds = time.strip_suffix('Z')?.split('.').next()?;
+    let shape = |text: &str, like: &str| {
+        text.len() == like.len()
+            && text.chars().zip(like.chars()).all(|(c, like)| match like {
+                '0' => c.is_ascii_digit(),
+                like => c == like,
+            })
+    };
+    let is_time = shape(date, "0000-00-00") && shape(seconds, "00:00:00");
+    is_time.then(|| format!("{date} {seconds}Z"))
 }
 
 /// Splits a row of a Markdown table; an escaped bar belongs to its cell.
@@ -244,6 +269,24 @@ mod tests {
                 assert!(wrap::width(&line) <= width, "{width}: {line:?}");
             }
         }
+    }
+
+    #[test]
+    fn words_are_cut_before_ids() {
+        let rows: &[&[&str]] = &[
+            &["ID", "CALLER"],
+            &["0192-aaaa-bbbb", "owner:0192-aaaa-bbbb"],
+        ];
+        assert_eq!(
+            list(rows, Some(30)),
+            [" ID              CALLER", " 0192-aaaa-bbbb  owner:0192-…"]
+        );
+        assert_eq!(
+            short_time("2026-11-19T14:45:38.06Z").as_deref(),
+            Some("2026-11-19 14:45:38Z")
+        );
+        assert_eq!(short_time("2026-11-19T14:45"), None);
+        assert_eq!(short_time("TZ"), None);
     }
 
     #[test]

@@ -103,8 +103,14 @@ impl Help {
 
     fn has_command(&mut self, path: &[String], word: &str) -> bool {
         let page = self.of(path);
-        let listed = page.split_once("Commands:").map_or("", |(_, rest)| rest);
-        let listed = listed.split("\n\n").next().unwrap_or_default();
+        // At the top, the commands are in groups with headings of their own.
+        let listed = match path.is_empty() {
+            true => page,
+            false => {
+                let listed = page.split_once("Commands:").map_or("", |(_, rest)| rest);
+                listed.split("\n\n").next().unwrap_or_default()
+            }
+        };
         listed.lines().any(|line| {
             line.strip_prefix("  ")
                 .is_some_and(|line| line.split(' ').next() == Some(word))

@@ -3,6 +3,7 @@
 mod servers;
 
 use std::collections::HashMap;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,9 +34,12 @@ use crate::context::CliContext;
 use crate::remote::text;
 use crate::sharing;
 use crate::socket::{Incoming, Socket};
-use manyhands_terminal::output::{Done, Failure};
+use manyhands_terminal::output::{self, Done, Failure};
 use servers::SessionServer;
 
+/// Said to a person who starts it by hand.
+const AT_TERMINAL: &str = "waiting for an editor on standard input; editors start this command themselves\n\
+    hint: enter `manyhands acp` as an agent server in the editor's settings, or talk to an agent with `manyhands chat`; Ctrl-C leaves";
 /// How long to wait for a gateway that went away.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(600);
 /// First and longest delay between reconnects.
@@ -59,6 +63,9 @@ pub async fn run(acp: Acp, ctx: &CliContext) -> Done {
         gateway: gateway.clone(),
         servers: Mutex::default(),
     });
+    if std::io::stdin().is_terminal() {
+        output::print_note(AT_TERMINAL);
+    }
     let pipes = (tokio::io::stdin(), tokio::io::stdout());
     let served = serve(backend.clone(), ctx.here()?, pipes).await;
     backend.end().await;

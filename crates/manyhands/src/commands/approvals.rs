@@ -2,13 +2,23 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::call::segment;
 use crate::args::Approvals;
 use crate::context::CliContext;
 use crate::remote::text;
 use manyhands_terminal::output::{self, Done};
+use manyhands_terminal::{diff, style, wrap};
+
+/// A rule and where it is set; older gateways send only the latter.
+pub(super) fn rule(rule: &Value) -> String {
+    match (rule["text"].as_str(), rule["source"].as_str()) {
+        (Some(text), Some(source)) => format!("{text} ({source})"),
+        (Some(one), None) | (None, Some(one)) => one.to_owned(),
+        (None, None) => text(rule),
+    }
+}
 
 /// Lists, approves or denies.
 pub async fn run(approvals: Approvals, ctx: &CliContext) -> Done {
@@ -35,9 +45,18 @@ pub async fn run(approvals: Approvals, ctx: &CliContext) -> Done {
                 output::print_line(format!("    {} {}", text(&one["tool"]), one["arguments"]));
                 output::print_line(format!(
                     "    rule: {}; expires {}",
-                    text(&one["rule"]),
+                    rule(&one["rule"]),
                     text(&one["expiresAt"])
                 ));
+                for name in ["reason", "task"] {
+                    if let Some(known) = one[name].as_str() {
+                        output::print_line(format!("    {name}: {}", output::one_line(known)));
+                    }
+                }
+                if let Some(changed) = one["diff"].as_str() {
+                    let width = wrap::terminal_columns().unwrap_or(usize::MAX);
+                    output::print_rows(&diff::rows(changed, width, usize::MAX, style::on_stdout()));
+                }
                 if let Some(source) = one["taintedBy"].as_str() {
                     output::print_line(format!(
                         "    requested after reading untrusted text: {source}"

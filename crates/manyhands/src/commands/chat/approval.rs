@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::changes;
+use crate::commands::approvals::rule;
 use crate::remote::text;
 use manyhands_terminal::style::Style;
 use manyhands_terminal::{diff, output, wrap};
@@ -63,7 +64,8 @@ pub fn question(asked: &PendingApproval, width: usize, styled: bool) -> String {
     )];
     let edit = changes::of_call(&asked.tool, &asked.arguments);
     arguments(&asked.arguments, edit.is_some(), &mut lines);
-    let changed = asked.details["diff"].as_str().map(str::to_owned).or(edit);
+    // That of the gateway may be shortened, and the texts of an edit are shown nowhere else.
+    let changed = edit.or_else(|| asked.details["diff"].as_str().map(str::to_owned));
     if let Some(changed) = changed {
         let rows = diff::rows(&changed, width.saturating_sub(2), ALL, styled);
         lines.extend(rows.into_iter().map(|row| format!("  {row}")));
@@ -76,15 +78,7 @@ pub fn question(asked: &PendingApproval, width: usize, styled: bool) -> String {
         }
     };
     let details = &asked.details;
-    let rule = &details["rule"];
-    detail(
-        "rule",
-        text(if rule["text"].is_string() {
-            &rule["text"]
-        } else {
-            rule
-        }),
-    );
+    detail("rule", rule(&details["rule"]));
     detail("reason", text(&details["reason"]));
     detail("task", text(&details["task"]));
     detail(

@@ -102,7 +102,8 @@ fn command_words(prefix: &str) -> Vec<CompletionCandidate> {
     let fitting = commands().filter(|(word, ..)| word.starts_with(prefix));
     fitting
         .map(|(word, usage, summary)| CompletionCandidate {
-            shown: format!("/{:<46} {summary}", format!("{word}{usage}")),
+            // The arguments are the hint after the completed word.
+            shown: format!("/{word:<9} {summary}"),
             replacement: match usage.is_empty() {
                 true => format!("/{word}"),
                 false => format!("/{word} "),

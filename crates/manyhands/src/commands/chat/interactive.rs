@@ -19,7 +19,8 @@ use manyhands_terminal::output::{self, Done, Failure};
 /// Name of the history file in the home.
 const HISTORY: &str = "chat-history";
 const PROMPT: &str = "> ";
-const KEYS: &str = "/help lists commands, Tab completes commands and @files, a trailing \\ continues the line, Ctrl-R searches, Ctrl-C stops a reply, Ctrl-D quits";
+const KEYS: &str =
+    "/help lists commands, Tab completes them and @files, Ctrl-C stops a reply, Ctrl-D quits";
 
 /// What the user typed.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub async fn run(session: &ChatSession<'_>) -> Done {
     let mut editor = Editor::new(session.ctx.home.join(HISTORY), Box::new(helper))?;
     let mut screen = Screen::new(Mode::Interactive);
     let mut status = SessionStatus::read(&remote, &session.session, &session.agent, default).await;
-    output::print_dimmed(&format!("session {} · {}", session.session, status.about()));
+    output::print_dimmed(&status.greeting(&session.session));
     output::print_dimmed(KEYS);
     let (mut leaving, mut sent) = (false, false);
     loop {
@@ -201,7 +202,14 @@ fn own_help() -> String {
     for (word, usage, summary) in OWN_COMMANDS {
         lines.push(format!("/{word}{usage} - {summary}"));
     }
-    lines.push("@path - attach a file; Tab completes its name".to_owned());
+    lines.extend(
+        [
+            "@path - attach a file; Tab completes its name",
+            "\\ at the end of a line - continue on the next line",
+            "Up, Down, Ctrl-R - earlier messages, also of other conversations",
+        ]
+        .map(str::to_owned),
+    );
     lines.join("\n")
 }
 

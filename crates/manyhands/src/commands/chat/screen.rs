@@ -111,6 +111,13 @@ impl Screen {
         }
     }
 
+    /// The model is reasoning.
+    pub fn thinking(&mut self) {
+        if let Some(view) = &mut self.view {
+            view.set_thinking(true);
+        }
+    }
+
     /// Prints a chunk of the reply.
     pub fn delta(&mut self, text: &str) {
         // With chunks missing, the complete reply is printed at its end instead.

@@ -15,6 +15,8 @@ pub struct SessionStatus {
     /// Tokens of the model's context that are used, and all that it has.
     context: Option<(u64, u64)>,
     cost_micros: u64,
+    /// Number of messages in the session.
+    messages: u64,
 }
 
 impl SessionStatus {
@@ -50,6 +52,7 @@ impl SessionStatus {
             model: text(&session["model"]).or_else(|| text(&session["settings"]["model"])),
             context: context["used"].as_u64().zip(context["limit"].as_u64()),
             cost_micros: session["costMicros"].as_u64().unwrap_or(0),
+            messages: session["messages"].as_u64().unwrap_or(0),
         }
     }
 
@@ -58,6 +61,16 @@ impl SessionStatus {
         match &self.model {
             Some(model) => format!("{} · {model}", self.agent),
             None => self.agent.clone(),
+        }
+    }
+
+    /// The line above the conversation.
+    pub fn greeting(&self, session: &str) -> String {
+        let about = self.about();
+        match self.messages {
+            0 => format!("session {session} · {about}"),
+            1 => format!("session {session} · {about} · 1 message; /new starts over"),
+            n => format!("session {session} · {about} · {n} messages; /new starts over"),
         }
     }
 
@@ -139,6 +152,11 @@ mod tests {
         let old = json!({ "session": { "settings": { "model": "a/b" } } });
         assert_eq!(SessionStatus::of(&old, &agent).line(None), "main · a/b");
         assert_eq!(SessionStatus::of(&Value::Null, &agent).line(None), "main");
+        let used = json!({ "session": { "messages": 4 } });
+        assert_eq!(
+            SessionStatus::of(&used, &agent).greeting("work"),
+            "session work · main · 4 messages; /new starts over"
+        );
     }
 
     #[test]

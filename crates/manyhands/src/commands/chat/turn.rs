@@ -353,6 +353,9 @@ impl Turn<'_> {
                 if let Some(because) = &event.restart {
                     self.screen.restart(because);
                 }
+                if event.thinking.is_some() {
+                    self.screen.thinking();
+                }
                 if let Some(text) = &event.text {
                     self.screen.delta(text);
                 }

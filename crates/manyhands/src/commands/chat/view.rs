@@ -37,6 +37,8 @@ pub struct View {
     /// While the turn runs: since when, and what the spinner says.
     spinner: Option<(Instant, String)>,
     frame: usize,
+    /// The model is reasoning.
+    thinking: bool,
     /// Nothing is drawn: a question waits for its answer.
     paused: bool,
 }
@@ -58,6 +60,7 @@ impl View {
             running: Vec::new(),
             spinner: None,
             frame: 0,
+            thinking: false,
             paused: false,
         })
     }
@@ -91,8 +94,14 @@ impl View {
         self.live.clear();
     }
 
+    /// Says beside the spinner whether the model is reasoning.
+    pub fn set_thinking(&mut self, thinking: bool) {
+        self.thinking = thinking;
+    }
+
     /// Adds text of the reply.
     pub fn push(&mut self, text: &str) {
+        self.thinking = false;
         let mut rows = self.markdown.push(text);
         self.before_text(&mut rows);
         self.draw(&rows);
@@ -121,6 +130,7 @@ impl View {
 
     /// Replaces the rows of running tool calls.
     pub fn set_running(&mut self, rows: Vec<String>) {
+        self.thinking = false;
         self.running = rows;
         self.draw(&[]);
     }
@@ -180,7 +190,8 @@ impl View {
             }
             let seconds = since.elapsed().as_secs();
             let frame = Style::CYAN.paint(FRAMES[self.frame % FRAMES.len()], self.styled);
-            let text = format!("{text} · {seconds} s · Ctrl-C to stop");
+            let doing = if self.thinking { "reasoning · " } else { "" };
+            let text = format!("{doing}{text} · {seconds} s · Ctrl-C to stop");
             let text = wrap::cut(&text, self.width.saturating_sub(2));
             rows.push(format!("{frame} {}", Style::DIM.paint(&text, self.styled)));
         }

@@ -3,6 +3,7 @@
 //! Changes of the tools arrive on the stream of `GET /mcp`, which filters them by the rights of this token. The
 //! stream is reopened whenever it ends, until the token is no longer valid.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +23,11 @@ use tokio::time::{sleep, timeout};
 use crate::commands::call::name;
 use crate::context::CliContext;
 use crate::remote::Remote;
-use manyhands_terminal::output::{Done, Failure};
+use manyhands_terminal::output::{self, Done, Failure};
 
+/// Said to a person who starts it by hand.
+const AT_TERMINAL: &str = "waiting for an MCP client on standard input; AI clients start this command themselves\n\
+    hint: set them up with `manyhands connect`, list MCP servers with `manyhands mcp list`; Ctrl-C leaves";
 /// Timeout for opening the stream.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 /// A stream silent for this long is dead; the gateway sends a keep-alive every 15 seconds.
@@ -101,6 +105,9 @@ pub async fn run(ctx: &CliContext, profile: Option<&str>) -> Done {
     // Opened before the client can list tools, so that no change is missed in between.
     let first = feed.open().await;
     let following = tokio::spawn(async move { feed.follow(first, &notify).await });
+    if std::io::stdin().is_terminal() {
+        output::print_note(AT_TERMINAL);
+    }
     let served = serve_stdio(RemoteTools {
         remote,
         profile: shown,
