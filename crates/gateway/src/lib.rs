@@ -9,6 +9,7 @@ mod agent_env;
 mod announcement;
 mod approvals;
 mod auth;
+mod branch_session;
 mod channel_login;
 mod config_text;
 mod delete_session;

@@ -5,6 +5,7 @@ mod approval_context;
 pub mod approvals;
 pub mod artifacts;
 pub mod audit;
+pub mod branch;
 pub mod calls;
 pub mod channels;
 pub mod config;
@@ -31,6 +32,7 @@ pub mod servers;
 pub mod sessions;
 pub mod skills;
 pub mod tokens;
+pub mod transcribe;
 pub mod trust;
 
 use axum::extract::Query;
