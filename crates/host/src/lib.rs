@@ -17,8 +17,8 @@
 //! - [`Resources`] are the collections granted to agents. References to vault secrets are replaced
 //!   only when a request is sent, and only for hosts that the owner allowed.
 //! - [`LiveSettings`] are the settings in force. Keys that name programs or files of this machine
-//!   (`x-local`) are set in the file, never over the network; so is the address to which a model
-//!   provider's key is sent.
+//!   (`x-local`) are changed in the file, never over the network; so is the address to which a model
+//!   provider's existing key is sent.
 
 pub mod artifacts;
 pub mod machine;
