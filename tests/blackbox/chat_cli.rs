@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
 
 use rustix::process::{Pid, Signal};
 use serde_json::json;
@@ -441,6 +442,7 @@ pub struct Terminal {
     child: Child,
     keys: ChildStdin,
     shown: Arc<(Mutex<String>, Condvar)>,
+    reader: JoinHandle<()>,
     seen: usize,
 }
 
@@ -469,7 +471,7 @@ impl Terminal {
         let mut child = command.spawn().expect("script, of util-linux");
         let shown = Arc::new((Mutex::new(String::new()), Condvar::new()));
         let (mut stdout, copy) = (child.stdout.take().expect("its output"), shown.clone());
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let (mut buffer, mut held) = ([0; 4096], Vec::new());
             while let Ok(read @ 1..) = stdout.read(&mut buffer) {
                 held.extend_from_slice(&buffer[..read]);
@@ -489,6 +491,7 @@ impl Terminal {
             child,
             keys,
             shown,
+            reader,
             seen: 0,
         }
     }
@@ -517,6 +520,7 @@ impl Terminal {
     #[track_caller]
     pub fn ends(mut self) -> String {
         let status = self.child.wait().expect("its end");
+        self.reader.join().expect("all that it showed");
         assert_eq!(
             status.code(),
             Some(0),

@@ -95,6 +95,7 @@ impl Markdown {
                 }
             }
             // The marks of a block are not text.
+            OpenBlock::None if opening_fence(&line).is_some() => {}
             OpenBlock::None if line.chars().all(|c| "#-*+_`~>|= ".contains(c)) => {}
             OpenBlock::None => self.text(&line, true, &mut rows),
         }

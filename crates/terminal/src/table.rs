@@ -8,7 +8,8 @@ const NARROW: usize = 8;
 /// Rows of text in one cell of a list.
 const MAX_LINES: usize = 4;
 
-/// Lays out a list. With a width, cells are wrapped so that it fits; without one every row is one line.
+/// Lays out a list. Without a width every row is one line. With one, cells are wrapped so that it fits, then long words
+/// are cut; where that would cut the first column, every row becomes a block with a line per cell.
 pub fn plain(
     header: &[String],
     rows: &[Vec<String>],
@@ -16,6 +17,9 @@ pub fn plain(
     styled: bool,
 ) -> String {
     let columns = header.len();
+    if columns == 0 {
+        return String::new();
+    }
     let all = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
     let natural = (0..columns).map(|at| {
         let cells = all().filter_map(|row| row.get(at));
@@ -31,9 +35,20 @@ pub fn plain(
     // Each column has a space on both sides; those at the end of a line are not printed.
     let room = width.map(|width| width.saturating_sub(2 * columns).max(columns));
     let widths = match room {
-        Some(room) => fit(&natural, &longest_word.collect::<Vec<_>>(), room),
+        Some(room) => {
+            let words: Vec<usize> = longest_word.collect();
+            let mut narrow = vec![NARROW; columns];
+            // Usually the id that other commands take.
+            narrow[..1].copy_from_slice(&words[..1]);
+            fit(&natural, &[&words, &narrow], room)
+        }
         None => natural,
     };
+    if let (Some(width), Some(room)) = (width, room)
+        && widths.iter().sum::<usize>() > room
+    {
+        return stacked(header, rows, width, styled);
+    }
     let mut lines = Vec::new();
     for (at, row) in all().enumerate() {
         let style = if at == 0 { Style::STRONG } else { Style::PLAIN };
@@ -73,21 +88,28 @@ fn cell_lines(cell: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Widths of columns that together fit `room`: the widest give way first, down to their longest word. Only then
-/// words are cut, and those of the first column last: it usually is the id that other commands take.
-fn fit(natural: &[usize], words: &[usize], room: usize) -> Vec<usize> {
+/// Lays out every row as a block: the names of the columns on the left, the cells on the right.
+fn stacked(header: &[String], rows: &[Vec<String>], width: usize, styled: bool) -> String {
+    let names = header.iter().map(|name| wrap::width(name)).max();
+    let names = names.unwrap_or_default() + 3;
+    let block = |row: &Vec<String>| {
+        let filled = header.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+        let cell = |(name, cell): (&String, &String)| {
+            let pad = " ".repeat(names - 1 - wrap::width(name));
+            let lines = wrap::plain(cell, width.saturating_sub(names));
+            let lines = lines.join(&format!("\n{}", " ".repeat(names)));
+            format!(" {}{pad}{lines}", Style::STRONG.paint(name, styled))
+        };
+        filled.map(cell).collect::<Vec<_>>().join("\n")
+    };
+    rows.iter().map(block).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Widths of columns that together fit `room`, if they can: the widest give way first, down to each of the least
+/// widths in turn.
+fn fit(natural: &[usize], leasts: &[&[usize]], room: usize) -> Vec<usize> {
     let mut widths = natural.to_vec();
-    let whole: Vec<usize> = words.iter().map(|word| (*word).max(NARROW)).collect();
-    let mut narrow = vec![NARROW; natural.len()];
-    if let (Some(first), Some(word)) = (narrow.first_mut(), whole.first()) {
-        *first = *word;
-    }
-    for least in [
-        &whole,
-        &narrow,
-        &vec![NARROW; natural.len()],
-        &vec![1; natural.len()],
-    ] {
+    for least in leasts {
         while widths.iter().sum::<usize>() > room {
             let may = (0..widths.len()).filter(|at| widths[*at] > least[*at]);
             let Some(widest) = may.max_by_key(|at| (widths[*at], *at)) else {
@@ -183,7 +205,8 @@ pub fn bordered(
     let natural = of(&|cell| wrap::width(cell));
     let words = of(&|cell| cell.split(' ').map(wrap::width).max().unwrap_or(0));
     let room = width.saturating_sub(3 * columns + 1).max(columns);
-    let widths = fit(&natural, &words, room);
+    let (narrow, least) = (vec![NARROW; columns], vec![1; columns]);
+    let widths = fit(&natural, &[&words, &narrow, &least], room);
     let line = |left: &str, middle: &str, right: &str| {
         let dashes: Vec<String> = widths.iter().map(|width| "─".repeat(width + 2)).collect();
         Style::DIM.paint(&format!("{left}{}{right}", dashes.join(middle)), styled)
@@ -257,11 +280,11 @@ mod tests {
         assert_eq!(
             list(ROWS, Some(50)),
             [
-                " ID              DESCRIPTION            STATE",
-                " 0192-aaaa-bbbb  a description of       online",
+                " ID              DESCRIPTION              STATE",
+                " 0192-aaaa-bbbb  a description of         online",
                 "                 several words that is",
                 "                 long",
-                " 0192-cccc       short                  offline",
+                " 0192-cccc       short                    offline",
             ]
         );
         for width in 20..100 {
@@ -269,6 +292,26 @@ mod tests {
                 assert!(wrap::width(&line) <= width, "{width}: {line:?}");
             }
         }
+    }
+
+    #[test]
+    fn rows_become_blocks_before_ids_are_cut() {
+        let rows: &[&[&str]] = &[
+            &["ID", "CALLER", "STATE"],
+            &["0192-aaaa-bbbb", "owner:0192", "on"],
+            &["0192-cccc", "", "off"],
+        ];
+        assert_eq!(
+            list(rows, Some(24)),
+            [
+                " ID      0192-aaaa-bbbb",
+                " CALLER  owner:0192",
+                " STATE   on",
+                "",
+                " ID      0192-cccc",
+                " STATE   off",
+            ]
+        );
     }
 
     #[test]
