@@ -55,8 +55,8 @@ turns:
   - when: { result_of: gsv__EditFile }
     text: It changed.
   - when: { user: list sessions }
-    calls: [{ id: l1, name: gsv__SessionsList, arguments: {} }]
-  - when: { result_of: gsv__SessionsList }
+    calls: [{ id: l1, name: gsv__SessionsList, arguments: {} }, { id: l2, name: gsv__ReadFile, arguments: { path: / } }]
+  - when: { result_of: gsv__ReadFile }
     text: There they are.
   - when: { user: photo please }
     calls: [{ id: i1, name: camera__photo, arguments: {} }]
@@ -151,15 +151,22 @@ test('an image that a tool gives is there without a reload, and after one', asyn
   await expect.poll(width).toBe(3);
 });
 
-test('a value is a tree that can be folded', async () => {
+test('a list of objects is a table, and another value a tree that can be folded', async () => {
+  for (const key of [fresh(), fresh()]) await here.gateway.post('/api/chat', { sessionKey: key, message: 'hello' });
+  await here.gateway.call('gsv__WriteFile', { path: 'memory/one.md', content: 'one' });
   const page = await here.open(`chat/${fresh()}`);
   await say(page, 'list sessions');
   await agent(page).getByText('There they are.').waitFor();
   await unfold(said(page), 'gsv__SessionsList');
-  const key = card(page, 'gsv__SessionsList').getByText('sessionKey', { exact: true }).first();
-  await key.waitFor();
-  await card(page, 'gsv__SessionsList').locator('summary').filter({ hasText: /sessions/ }).last().click();
-  await key.waitFor({ state: 'hidden' });
+  const table = card(page, 'gsv__SessionsList').getByRole('table');
+  await table.getByRole('columnheader', { name: 'sessionKey' }).waitFor();
+  expect(await table.getByRole('row').count()).toBeGreaterThan(2);
+  await unfold(said(page), 'gsv__ReadFile');
+  const tree = card(page, 'gsv__ReadFile');
+  const leaf = tree.getByText('memory/', { exact: true });
+  await leaf.waitFor();
+  await tree.locator('summary').filter({ hasText: 'directories' }).last().click();
+  await leaf.waitFor({ state: 'hidden' });
 });
 
 test('formulas are set, diagrams are drawn, reasoning is kept and folded, code has colours and a copy button', async () => {
