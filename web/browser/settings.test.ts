@@ -60,7 +60,7 @@ test('a wrong value is refused with the reason, a right one is saved and active'
 
   // It goes back to its default by a button that says which.
   await find(page).fill('cron.max_concurrent_runs');
-  await page.getByRole('button', { name: 'Reset Maximum concurrent runs to default (4)' }).click();
+  await page.getByRole('button', { name: 'Reset to default (4): Maximum concurrent runs' }).click();
   await expect.poll(() => setting('cron.max_concurrent_runs')).toBe('4');
   await expect.poll(() => many.inputValue()).toBe('4');
 });
@@ -99,7 +99,7 @@ test('each kind of value has a control of its own', async () => {
 
 test('a change that needs a restart says so', async () => {
   const page = await here.open('settings/logs');
-  const level = row(page, 'log.level');
+  const level = page.getByRole('listitem').filter({ has: page.getByRole('textbox', { name: 'Level', exact: true }) });
   await level.getByText('restart required').waitFor();
   await level.getByRole('textbox', { name: 'Level' }).fill('debug');
   await level.getByRole('button', { name: 'Save', exact: true }).click();
@@ -130,7 +130,7 @@ test('an entry of a map is added and removed', async () => {
   await dialog.waitFor({ state: 'detached' });
   await row(page, 'heartbeat.agents.night.every_minutes').waitFor();
   expect(await setting('heartbeat.agents.night.every_minutes')).toBe('90');
-  const entry = page.getByRole('region', { name: 'Heartbeat › Agents › night' });
+  const entry = page.getByRole('group', { name: 'Heartbeat › Agents › night' });
   await entry.getByRole('button', { name: 'Remove heartbeat.agents.night' }).click();
   await entry.getByRole('button', { name: /Remove it\?/ }).click();
   await entry.waitFor({ state: 'detached' });
