@@ -53,7 +53,7 @@ fn provider(name: &str, format: &Format, url: &str, more: &str) -> String {
 #[track_caller]
 fn gateway(format: &Format, url: &str, more: &str) -> Gateway {
     let settings = format!(
-        "[models]\ndefault = \"there/{}\"\nmax_output_tokens = 4321\n{}{more}",
+        "sessions.titles = false\n[models]\ndefault = \"there/{}\"\nmax_output_tokens = 4321\n{}{more}",
         format.model,
         provider("there", format, url, "")
     );

@@ -35,6 +35,7 @@ mod chat_delete;
 mod chat_http;
 mod chat_live;
 mod chat_outcomes;
+mod chat_sessions;
 mod chat_socket;
 mod chats;
 mod code;

@@ -55,6 +55,10 @@ pub trait AgentEnv: Send + Sync {
     fn default_model(&self) -> Option<ModelId> {
         None
     }
+    /// The model that gives a conversation its title, if titles are generated. `used` is the model that replied.
+    fn title_model(&self, _used: &ModelId) -> Option<ModelId> {
+        None
+    }
     /// Whether any model provider is configured.
     fn has_models(&self) -> bool {
         true

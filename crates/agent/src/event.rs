@@ -121,6 +121,8 @@ pub enum TurnEvent {
     },
     /// The session was deleted; belongs to no run.
     Deleted,
+    /// The session was created, or its title, its label or its place in lists changed; belongs to no run.
+    Changed,
 }
 
 impl TurnEvent {

@@ -8,6 +8,7 @@ use manyhands_config::DmScope;
 use manyhands_core::{AgentId, PeerKind};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 /// Longest key, in bytes.
 const MAX: usize = 256;
@@ -15,6 +16,8 @@ const MAX: usize = 256;
 pub(crate) const JOB_RUN: &str = "cron:";
 /// Prefix of the keys of sub-agents, after the agent.
 const SUB: &str = "sub:";
+/// The segment of a key that marks a session as temporary; on disk, so it cannot change.
+pub(crate) const PASSING: &str = "passing";
 /// Longest segment taken from a foreign name; longer ones are cut and get a hash, so that they stay distinct.
 const MAX_PART: usize = 48;
 /// Reserved words in the position of a channel's name.
@@ -177,6 +180,11 @@ impl SessionKey {
         self.rest().starts_with(SUB)
     }
 
+    /// Whether people talk in it: no sub-agent's task, job run, heartbeat or single request.
+    pub(crate) fn is_conversation(&self) -> bool {
+        !self.is_sub() && !self.is_job_run() && self.rest() != "heartbeat" && !is_passing(self)
+    }
+
     fn of(agent: &AgentId, rest: &str) -> Self {
         Self {
             text: format!("agent:{agent}:{rest}"),
@@ -203,6 +211,14 @@ impl SessionKey {
             false => Ok(Self::of(&agent, rest)),
         }
     }
+}
+
+/// Whether a key is that of a temporary session.
+pub(crate) fn is_passing(key: &SessionKey) -> bool {
+    // From the end, because a key begins with the name of its caller, which may contain the
+    // separator.
+    let mut last = key.rest().rsplitn(3, ':');
+    last.next().is_some_and(|id| id.parse::<Uuid>().is_ok()) && last.next() == Some(PASSING)
 }
 
 /// A foreign name as a segment of bounded length.

@@ -32,6 +32,7 @@
 
 mod archive;
 mod ask;
+mod branch;
 mod cache;
 mod call_diff;
 mod call_output;
@@ -76,9 +77,11 @@ mod temporary;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod title;
 mod toolset;
 mod trace;
 mod transcript;
+mod tree;
 mod turn;
 mod turn_counts;
 mod turn_note;
@@ -115,5 +118,6 @@ pub use settings::{AgentSettings, ResetPolicy, SessionSettings, TurnLimits};
 pub use subtask::StopOnDrop;
 pub use toolset::{ToolAccess, ToolScope, chosen, tool_access, toolset};
 pub use transcript::{MessagePage, MessageWindow, SessionMessage, StoredMessage};
+pub use tree::SubSession;
 pub use turn_note::{TurnFailure, TurnNote};
 pub use usage::TurnUsage;

@@ -19,9 +19,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fence;
-use crate::key::SessionKey;
+use crate::key::{SessionKey, is_passing};
 use crate::runtime::{Minds, MindsInner};
-use crate::temporary::is_passing;
 use crate::transcript::as_text;
 
 /// The search tool. Its results are not indexed: they quote messages that already are.

@@ -61,6 +61,7 @@ impl MindsInner {
             let fresh = SessionRecord::new(key.to_string(), id, agent, now);
             // Read back rather than returned: of two senders that create it at once, one wins.
             self.sessions.create(&fresh).await?;
+            self.publish_changed(key.as_str());
             let created = self.sessions.get(key.as_str()).await;
             let created = created?;
             return created.ok_or_else(|| ToolError::internal("a session was not stored"));

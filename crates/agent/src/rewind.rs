@@ -102,7 +102,11 @@ fn tool_calls(entry: &ConversationMessage) -> usize {
 
 impl MindsInner {
     /// Fails unless `seq` is a user message that is still part of the conversation.
-    async fn check_user_message(&self, session: &SessionRecord, seq: i64) -> Result<(), ToolError> {
+    pub(crate) async fn check_user_message(
+        &self,
+        session: &SessionRecord,
+        seq: i64,
+    ) -> Result<(), ToolError> {
         let wrong = |message: String| {
             let hint = "session.history lists the messages with their numbers";
             Err(ToolError::parameter("seq", message).hint(hint))

@@ -10,18 +10,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 use manyhands_core::{AgentId, Clock, Ids, Invoke, Timestamp, ToolError};
 use manyhands_store::{Blobs, SessionRecord, Sessions};
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use crate::cache::ConversationCache;
 use crate::conversation::Conversation;
 use crate::env::AgentEnv;
 use crate::event::{ChatEvent, EventPosition, TurnEvent};
-use crate::key::SessionKey;
+use crate::key::{SessionKey, is_passing};
 use crate::listener::{ChatListener, Subscribers, Subscription};
 use crate::settings::{AgentSettings, SessionSettings};
 use crate::slot::SessionSlot;
 use crate::turn_counts::TurnCounts;
 use crate::wait_graph::WaitGraph;
+
+/// Titles that are asked for at once; others wait.
+const MAX_TITLES: usize = 2;
 
 /// Works on a session until nothing is queued in it. Handed to [`MindsInner`] at construction: a woken session runs
 /// turns, and turns are built on this module.
@@ -69,6 +73,8 @@ pub(crate) struct MindsInner {
     pub(crate) tasks: TaskTracker,
     pub(crate) waits: WaitGraph,
     pub(crate) worker: Worker,
+    /// Bounds how many titles are asked for at once.
+    pub(crate) titles: Semaphore,
 }
 
 impl MindsInner {
@@ -89,6 +95,7 @@ impl MindsInner {
             tasks: TaskTracker::new(),
             waits: WaitGraph::default(),
             worker,
+            titles: Semaphore::new(MAX_TITLES),
         }
     }
 
@@ -163,6 +170,14 @@ impl MindsInner {
             what: event,
             mark,
         });
+    }
+
+    /// Publishes that a session appeared or is listed differently.
+    pub(crate) fn publish_changed(&self, key: &str) {
+        // Temporary sessions are listed nowhere.
+        if !key.parse().is_ok_and(|key| is_passing(&key)) {
+            self.publish(key, "", TurnEvent::Changed);
+        }
     }
 
     fn next_reply(&self) -> u64 {

@@ -2,7 +2,9 @@
 
 use manyhands_core::{ErrorCode, Timestamp, ToolError};
 use manyhands_llm::Block;
-use manyhands_store::{Enqueued, TurnRecord, TurnState};
+use manyhands_store::{
+    Enqueued, Rearrangement, SessionChange, SessionRecord, TurnRecord, TurnState,
+};
 use uuid::Uuid;
 
 use crate::input::Input;
@@ -65,6 +67,15 @@ impl Minds {
             inner.check_session_limit(key, limits.sessions).await?;
         }
         let session = inner.session(key).await?;
+        inner.note_parent(&session, origin).await?;
+        if session.arrangement.archived {
+            // Somebody talks in it again, so it is listed again.
+            let listed = Rearrangement {
+                archived: Some(false),
+                ..Rearrangement::default()
+            };
+            self.arrange(key, listed).await?;
+        }
         let most = limits.queued;
         let id = inner.ids.next::<Uuid>().to_string();
         let record = TurnRecord {
@@ -135,8 +146,36 @@ impl Minds {
 }
 
 impl MindsInner {
+    /// Notes which call of which session started a new session.
+    async fn note_parent(&self, session: &SessionRecord, origin: &Origin) -> Result<(), ToolError> {
+        let Some(parent) = origin.lineage.last().filter(|one| **one != session.key) else {
+            return Ok(());
+        };
+        if session.next_seq > 0 || session.parent.is_some() {
+            return Ok(());
+        }
+        // Calls that start sessions have effects, and those run one at a time.
+        let call = self.slots().get(parent).and_then(|slot| {
+            let calls = &slot.running.as_ref()?.calls;
+            let open = calls.iter().rev().find(|call| call.done.is_none())?;
+            Some(open.call_id.clone())
+        });
+        let acts = vec![SessionChange::Parent {
+            session: parent.clone(),
+            call,
+        }];
+        let (key, id) = (&session.key, &session.id);
+        self.sessions.commit(key, id, acts, self.now()).await?;
+        self.publish_changed(key);
+        Ok(())
+    }
+
     /// Refuses to create a session for an agent that has `most` or more; 0 means no limit.
-    async fn check_session_limit(&self, key: &SessionKey, most: u64) -> Result<(), ToolError> {
+    pub(crate) async fn check_session_limit(
+        &self,
+        key: &SessionKey,
+        most: u64,
+    ) -> Result<(), ToolError> {
         let exists = || async {
             self.sessions
                 .get(key.as_str())

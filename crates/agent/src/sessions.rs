@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use manyhands_core::{AgentId, ErrorCode, ToolError};
 use manyhands_llm::ModelId;
-use manyhands_store::{SessionChange, SessionRecord, StoreError, TranscriptEntry};
+use manyhands_store::{Rearrangement, SessionChange, SessionRecord, StoreError, TranscriptEntry};
 
 use crate::archive;
 use crate::compaction::{Compaction, place_to_cut_last};
@@ -66,7 +66,7 @@ impl Minds {
         offset: u32,
     ) -> Result<(Vec<SessionRecord>, u64), ToolError> {
         let sessions = &self.inner.sessions;
-        let listed = sessions.list_below(rest, agent, limit, offset).await;
+        let listed = sessions.list_below(rest, agent, None, limit, offset).await;
         listed.map_err(ToolError::from)
     }
 
@@ -83,6 +83,7 @@ impl Minds {
             change(&mut settings, &mut label);
             let settings =
                 serde_json::to_string(&settings).map_err(|e| ToolError::internal(e.to_string()))?;
+            let before = session.label.clone();
             let acts = vec![SessionChange::Settings {
                 was: (session.settings, session.label),
                 settings,
@@ -90,11 +91,58 @@ impl Minds {
             }];
             let (sessions, now) = (&self.inner.sessions, self.inner.now());
             match sessions.commit(key.as_str(), &session.id, acts, now).await {
+                Ok(patched) => {
+                    if patched.label != before {
+                        self.inner.publish_changed(key.as_str());
+                    }
+                    return Ok(patched);
+                }
                 // Changed by somebody else since we read it: apply our change to theirs instead of overwriting it.
                 Err(StoreError::Changed { .. }) if attempts < MAX_ATTEMPTS => attempts += 1,
-                done => return done.map_err(ToolError::from),
+                Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Changes how a session is arranged in lists.
+    pub async fn arrange(
+        &self,
+        key: &SessionKey,
+        change: Rearrangement,
+    ) -> Result<SessionRecord, ToolError> {
+        let session = self.get(key).await?;
+        if change == Rearrangement::default() {
+            return Ok(session);
+        }
+        let (sessions, now) = (&self.inner.sessions, self.inner.now());
+        let acts = vec![SessionChange::Arrange(change)];
+        let arranged = sessions
+            .commit(key.as_str(), &session.id, acts, now)
+            .await?;
+        if arranged.arrangement != session.arrangement {
+            self.inner.publish_changed(key.as_str());
+        }
+        Ok(arranged)
+    }
+
+    /// Sessions that are archived or not, pinned ones first, then most recently active first; and their number. With
+    /// `rest` only those whose keys continue with it after the agent.
+    pub async fn list_arranged(
+        &self,
+        rest: Option<&str>,
+        agent: Option<&AgentId>,
+        archived: bool,
+        (limit, offset): (u32, u32),
+    ) -> Result<(Vec<SessionRecord>, u64), ToolError> {
+        let sessions = &self.inner.sessions;
+        let listed = match rest {
+            Some(rest) => {
+                let only = Some(archived);
+                sessions.list_below(rest, agent, only, limit, offset).await
+            }
+            None => sessions.list_arranged(agent, archived, limit, offset).await,
+        };
+        listed.map_err(ToolError::from)
     }
 
     /// A page of the messages of a session as text, and the number after which later ones follow.

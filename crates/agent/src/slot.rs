@@ -39,6 +39,7 @@ impl SessionSlot {
             TurnEvent::Delta(_)
             | TurnEvent::Thinking(_)
             | TurnEvent::Restart { .. }
+            | TurnEvent::Changed
             | TurnEvent::ToolOutput { .. } => {
                 return;
             }

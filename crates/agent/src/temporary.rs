@@ -6,12 +6,10 @@ use manyhands_store::{SessionChange, SessionRecord};
 use uuid::Uuid;
 
 use crate::conversation::{body, kind};
-use crate::key::SessionKey;
+use crate::key::{PASSING as WORD, SessionKey, is_passing};
 use crate::runtime::Minds;
 use crate::settings::SessionSettings;
 
-/// The segment of a key that marks a session as temporary; on disk, so it cannot change.
-const WORD: &str = "passing";
 /// Sessions read at a time.
 const PAGE: u32 = 500;
 
@@ -88,12 +86,4 @@ impl Minds {
         }
         Ok(removed)
     }
-}
-
-/// Whether a key is that of a temporary session.
-pub(crate) fn is_passing(key: &SessionKey) -> bool {
-    // From the end, because a key begins with the name of its caller, which may contain the
-    // separator.
-    let mut last = key.rest().rsplitn(3, ':');
-    last.next().is_some_and(|id| id.parse::<Uuid>().is_ok()) && last.next() == Some(WORD)
 }

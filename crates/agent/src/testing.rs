@@ -23,6 +23,8 @@ pub struct FakeEnv {
     pub model: Arc<dyn ModelClient>,
     /// The default model.
     pub default_model: Option<ModelId>,
+    /// The model for titles; none by default.
+    pub title_model: Mutex<Option<ModelId>>,
     /// Limits of a turn.
     pub limits: Mutex<TurnLimits>,
     /// Files of every workspace, by path.
@@ -43,6 +45,7 @@ impl FakeEnv {
         Self {
             model,
             default_model: None,
+            title_model: Mutex::default(),
             limits: Mutex::default(),
             files: Mutex::default(),
             agents: |id| Some(AgentSettings::new(id.clone())),
@@ -61,6 +64,11 @@ impl AgentEnv for FakeEnv {
 
     fn default_model(&self) -> Option<ModelId> {
         self.default_model.clone()
+    }
+
+    fn title_model(&self, _: &ModelId) -> Option<ModelId> {
+        let model = self.title_model.lock().expect("no panic while held");
+        model.clone()
     }
 
     fn knows(&self, model: &ModelId) -> Result<(), ToolError> {

@@ -161,6 +161,11 @@ pub struct Sessions {
     /// Tokens of the conversation shown to the model; older messages are summarised and archived.
     #[schemars(range(min = 1000))]
     pub window_tokens: u64,
+    /// Whether a model gives conversations a title after the first reply, with one short request. Otherwise the title is
+    /// the beginning of the first message.
+    pub titles: bool,
+    /// The model for titles, as `provider/model`, such as a cheap one. Default: the model that replied.
+    pub title_model: Option<String>,
     /// Which session direct messages go to: `main`, `per-peer`, `per-channel-peer` or
     /// `per-account-channel-peer`. Every group has its own session.
     pub dm_scope: DmScope,
@@ -184,6 +189,8 @@ impl Default for Sessions {
             max_queued: 64,
             // Leaves room for the reply and tools in the smallest common context of 128k tokens.
             window_tokens: 120_000,
+            titles: true,
+            title_model: None,
             dm_scope: DmScope::default(),
             identity_links: BTreeMap::new(),
             sub_agent_days: 30,

@@ -65,6 +65,15 @@ impl AgentEnv for GatewayEnv {
         self.model_registry.now().default_model().cloned()
     }
 
+    fn title_model(&self, used: &ModelId) -> Option<ModelId> {
+        let settings = self.settings.current();
+        let named = settings.sessions.title_model.as_deref();
+        let named = named.and_then(|text| text.parse::<ModelId>().ok());
+        let model = named.unwrap_or_else(|| used.clone());
+        let wanted = settings.sessions.titles && self.model_registry.now().can_title(&model);
+        wanted.then_some(model)
+    }
+
     fn has_models(&self) -> bool {
         !self.settings.current().models.providers.is_empty()
     }

@@ -9,6 +9,7 @@ mod agent_env;
 mod announcement;
 mod approvals;
 mod auth;
+mod branch_session;
 mod channel_login;
 mod delete_session;
 mod finding;

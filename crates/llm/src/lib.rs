@@ -48,7 +48,7 @@ pub use price::Prices;
 pub use provider::Secrets;
 pub use reply::{Delta, Reply, StopReason};
 pub use request::{
-    BillingContext, ModelRequest, OutputSchema, Sampling, SystemPart, Thinking, ToolChoice,
-    ToolDef, UnknownThinking,
+    BillingContext, ModelRequest, OutputSchema, Purpose, Sampling, SystemPart, Thinking,
+    ToolChoice, ToolDef, UnknownThinking,
 };
 pub use usage::{Cost, Spent, Usage};

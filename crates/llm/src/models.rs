@@ -88,6 +88,16 @@ impl Models {
         self.default.as_ref()
     }
 
+    /// Whether `model` can be asked for the title of a conversation. A script can only if it has one: it is played in
+    /// order, and a request it does not expect would take the turn of another.
+    pub fn can_title(&self, model: &ModelId) -> bool {
+        match self.provider(model).map(|provider| &provider.backend) {
+            Some(Backend::Http(_)) => true,
+            Some(Backend::Script(script)) => script.has_title(),
+            Some(Backend::Broken(_)) | None => false,
+        }
+    }
+
     /// The default model and the fallbacks.
     pub(crate) fn configured(&self) -> impl Iterator<Item = &ModelId> {
         self.default.iter().chain(&self.fallbacks)

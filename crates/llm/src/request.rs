@@ -37,6 +37,18 @@ pub struct ModelRequest {
     pub cache_key: Option<String>,
     /// Whose budget it counts against.
     pub account: BillingContext,
+    /// What it is for. Only a script that is replayed needs to know.
+    pub purpose: Purpose,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// A reply in a conversation, or another answer.
+    #[default]
+    Reply,
+    /// The title of a conversation.
+    Title,
 }
 
 /// A part of the system prompt.

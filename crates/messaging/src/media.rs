@@ -112,7 +112,8 @@ impl Chats {
             return Ok(String::new());
         }
         if media.kind == MediaKind::Voice || media.kind == MediaKind::Audio {
-            match self.transcribe(&bytes, media, &mime).await {
+            let file = media.name.as_deref().unwrap_or("voice.ogg");
+            match self.transcribe(&bytes, file, &mime).await {
                 Ok(Some(said)) => return Ok(format!("[spoken] {said}")),
                 Ok(None) => {}
                 Err(error) => {

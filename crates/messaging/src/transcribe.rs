@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use manyhands_channels::{FormPart, Media, multipart};
+use manyhands_channels::{FormPart, multipart};
 use manyhands_config::models::ProviderKind;
 use manyhands_guard::{Egress, FetchLimits, HeaderMap, HeaderValue, Method};
 use serde::Deserialize;
@@ -24,11 +24,18 @@ struct Transcript {
 }
 
 impl Chats {
-    /// Returns the transcript of a recording; `None` if transcription is not configured.
-    pub(super) async fn transcribe(
+    /// Whether transcription is configured.
+    pub fn can_transcribe(&self) -> bool {
+        let settings = self.0.settings.current();
+        settings.channels.transcription.provider.is_some()
+    }
+
+    /// Returns the transcript of a recording; `None` if transcription is not configured. Servers tell the format from the
+    /// ending of the file's name.
+    pub async fn transcribe(
         &self,
         bytes: &Bytes,
-        media: &Media,
+        file: &str,
         mime: &str,
     ) -> Result<Option<String>, String> {
         let settings = self.0.settings.current();
@@ -67,10 +74,9 @@ impl Chats {
             value.set_sensitive(true);
             headers.insert("authorization", value);
         }
-        let file = media.name.clone().unwrap_or_else(|| "voice.ogg".to_owned());
         let model = said.model.clone().unwrap_or_else(|| "whisper-1".to_owned());
         let mut parts = vec![
-            FormPart::file("file", &file, mime, bytes.clone()),
+            FormPart::file("file", file, mime, bytes.clone()),
             FormPart::field("model", model),
             FormPart::field("response_format", "json"),
         ];

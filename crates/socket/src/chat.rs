@@ -14,7 +14,7 @@ use manyhands_gateway::{Admitted, Gateway, origin};
 use manyhands_wire::{
     CallResult, ChatEventPayload, ChatGapEvent, ChatMessage, ChatSendParams, ChatSendResult,
     ChatState, ChatStopParams, ChatStopResult, ChatTakenEvent, ChatToolEvent, ChatToolState,
-    ErrorShape, Payload as _, SessionDeletedEvent,
+    ErrorShape, Payload as _, SessionChangedEvent, SessionDeletedEvent,
 };
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
@@ -274,6 +274,11 @@ impl ChatForwarder<'_> {
                 }
                 return;
             }
+            WireEvent::Changed(payload) => {
+                // Says nothing of the text.
+                let _ = self.outbox.send(WireEvent::Changed(payload).encode()).await;
+                return;
+            }
             other => {
                 // Every other event contains the text of the pending deltas or supersedes it.
                 self.pending = None;
@@ -334,6 +339,7 @@ enum WireEvent {
     Gap(ChatGapEvent),
     Taken(Box<ChatTakenEvent>),
     Deleted(SessionDeletedEvent),
+    Changed(SessionChangedEvent),
 }
 
 impl WireEvent {
@@ -344,6 +350,7 @@ impl WireEvent {
             Self::Gap(payload) => payload.encode(),
             Self::Taken(payload) => payload.encode(),
             Self::Deleted(payload) => payload.encode(),
+            Self::Changed(payload) => payload.encode(),
         };
         Message::Text(text.into())
     }
@@ -496,6 +503,11 @@ fn wire_event(event: &ChatEvent) -> Option<WireEvent> {
         }
         TurnEvent::Deleted => {
             return Some(WireEvent::Deleted(SessionDeletedEvent {
+                session_key: event.session.to_string(),
+            }));
+        }
+        TurnEvent::Changed => {
+            return Some(WireEvent::Changed(SessionChangedEvent {
                 session_key: event.session.to_string(),
             }));
         }

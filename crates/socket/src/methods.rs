@@ -216,6 +216,7 @@ pub(super) async fn answer(
         Method::SessionPatch => value(&sessions.patch(parse(params)?).await?),
         Method::SessionCompact => value(&sessions.compact(parse(params)?).await?),
         Method::SessionRewind => value(&sessions.rewind(parse(params)?).await?),
+        Method::SessionBranch => value(&sessions.branch(parse(params)?).await?),
         Method::SessionDelete => {
             let params: SessionDeleteParams = parse(params)?;
             value(&sessions.delete(&params.session_key).await?)

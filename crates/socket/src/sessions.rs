@@ -7,15 +7,15 @@ use manyhands_agent::{
 use manyhands_core::{ApprovalId, ErrorCode, Timestamp, ToolError};
 use manyhands_gateway::{Admitted, Gateway};
 use manyhands_llm::ModelId;
-use manyhands_store::SessionRecord;
+use manyhands_store::{Rearrangement, SessionRecord};
 use manyhands_wire::{
     CallResult, ChatMessage, Directives, ErrorShape, ModelName, ResetModeShape, ResetPolicyShape,
-    SessionCompactParams, SessionCompactResult, SessionDeleteResult, SessionEntry,
-    SessionGetResult, SessionHistoryParams, SessionHistoryResult, SessionPatchParams,
-    SessionPatchResult, SessionPreviewParams, SessionPreviewResult, SessionResetResult,
-    SessionRewindParams, SessionRewindResult, SessionRunning, SessionRunningCall,
-    SessionSettingsPatch, SessionSettingsShape, SessionStatsResult, SessionTokens,
-    SessionsListParams, SessionsListResult, WaitingInput,
+    SessionBranchParams, SessionBranchResult, SessionCompactParams, SessionCompactResult,
+    SessionContext, SessionDeleteResult, SessionEntry, SessionGetResult, SessionHistoryParams,
+    SessionHistoryResult, SessionPatchParams, SessionPatchResult, SessionPreviewParams,
+    SessionPreviewResult, SessionResetResult, SessionRewindParams, SessionRewindResult,
+    SessionRunning, SessionRunningCall, SessionSettingsPatch, SessionSettingsShape,
+    SessionStatsResult, SessionTokens, SessionsListParams, SessionsListResult, WaitingInput,
 };
 
 use super::access::{SessionScope, key};
@@ -30,6 +30,8 @@ const MAX_MESSAGES: u32 = 500;
 const DEFAULT_KEEP: u32 = 20;
 /// Longest session label, in characters.
 const MAX_LABEL: usize = 200;
+/// Longest name of a folder, in characters.
+const MAX_FOLDER: usize = 100;
 /// Longest session system prompt, in characters.
 const MAX_PROMPT: usize = 100_000;
 
@@ -59,19 +61,32 @@ impl SessionMethods<'_> {
         let limit = params.limit.unwrap_or(100).clamp(1, MAX_LISTED);
         let offset = params.offset.unwrap_or(0);
         let minds = self.gateway.minds();
-        let (sessions, count) = match SessionScope::of(&self.admitted.caller) {
-            SessionScope::All => minds.list(None, limit, offset).await.map_err(shape)?,
-            SessionScope::Nothing => (Vec::new(), 0),
-            SessionScope::Own(own) => {
-                let listed = minds.list_under(&own, None, limit, offset).await;
+        let (archived, page) = (params.archived.unwrap_or(false), (limit, offset));
+        let scope = SessionScope::of(&self.admitted.caller);
+        let rest = match &scope {
+            SessionScope::All => Some(None),
+            SessionScope::Own(own) => Some(Some(own.as_str())),
+            SessionScope::Nothing => None,
+        };
+        let (sessions, count) = match rest {
+            Some(rest) => {
+                let listed = minds.list_arranged(rest, None, archived, page).await;
                 listed.map_err(shape)?
             }
+            None => (Vec::new(), 0),
         };
+        let counts = minds.message_counts(&sessions).await.map_err(shape)?;
         let sessions = sessions.into_iter().map(|session| SessionEntry {
+            message_count: counts.get(&session.key).copied().unwrap_or(0),
             session_key: session.key,
             created_at: session.created.0,
             last_active_at: session.last_active.0,
             label: session.label,
+            title: session.title,
+            agent_id: session.agent.to_string(),
+            pinned: session.arrangement.pinned,
+            archived: session.arrangement.archived,
+            folder: session.arrangement.folder,
         });
         Ok(SessionsListResult {
             sessions: sessions.collect(),
@@ -89,10 +104,22 @@ impl SessionMethods<'_> {
         key: &SessionKey,
         session: SessionRecord,
     ) -> Result<SessionGetResult, ErrorShape> {
-        let settings = self.gateway.minds().settings(&session);
+        let minds = self.gateway.minds();
+        let settings = minds.settings(&session);
+        let context = SessionContext {
+            used: minds.context_tokens(&session).await.map_err(shape)?,
+            limit: minds.context_limit(),
+        };
         let (input, output) = (count(session.input_tokens), count(session.output_tokens));
         Ok(SessionGetResult {
             message_count: self.message_count(&session).await?,
+            context: Some(context),
+            model: minds.model_of(&session).as_ref().map(model_name),
+            title: session.title,
+            agent_id: session.agent.to_string(),
+            pinned: session.arrangement.pinned,
+            archived: session.arrangement.archived,
+            folder: session.arrangement.folder,
             session_id: session.id,
             session_key: session.key,
             created_at: session.created.0,
@@ -171,7 +198,9 @@ impl SessionMethods<'_> {
         // Created if missing, so that a session can be configured before its first message.
         minds.open(&key).await.map_err(shape)?;
         let changed = minds.patch(&key, |settings, label| change.apply(settings, label));
-        let session = changed.await.map_err(shape)?;
+        changed.await.map_err(shape)?;
+        let arranged = minds.arrange(&key, change.arrangement).await;
+        let session = arranged.map_err(shape)?;
         self.note("session.patch", &key).await?;
         let settings = minds.settings(&session);
         Ok(SessionPatchResult {
@@ -180,6 +209,31 @@ impl SessionMethods<'_> {
             reset_policy: self.policy(&key, &settings),
             settings: settings_shape(&settings),
             label: session.label,
+            pinned: session.arrangement.pinned,
+            archived: session.arrangement.archived,
+            folder: session.arrangement.folder,
+        })
+    }
+
+    pub(super) async fn branch(
+        &self,
+        params: SessionBranchParams,
+    ) -> Result<SessionBranchResult, ErrorShape> {
+        let key = key(self.admitted, &params.session_key)?;
+        if params
+            .label
+            .as_ref()
+            .is_some_and(|label| !is_name(label, MAX_LABEL))
+        {
+            let message = format!("must have 1 to {MAX_LABEL} printable characters");
+            return Err(shape(ToolError::parameter("label", message)));
+        }
+        let gateway = self.gateway;
+        let branched =
+            gateway.branch_session(&self.admitted.caller, &key, params.seq, params.label);
+        let fresh = branched.await.map_err(shape)?;
+        Ok(SessionBranchResult {
+            session_key: fresh.to_string(),
         })
     }
 
@@ -455,6 +509,13 @@ struct SettingsChange {
     max_tokens: Option<Option<u32>>,
     reset_policy: Option<Option<ResetPolicy>>,
     label: Option<Option<String>>,
+    arrangement: Rearrangement,
+}
+
+/// Whether a text can be the name of something in a list.
+fn is_name(text: &str, most: usize) -> bool {
+    let length = text.chars().count();
+    !text.trim().is_empty() && length <= most && !text.chars().any(char::is_control)
 }
 
 impl SettingsChange {
@@ -487,12 +548,25 @@ impl SettingsChange {
                 "must be at least 1",
             ));
         }
-        let is_odd = |text: &String| text.trim().is_empty() || text.chars().any(char::is_control);
-        if too_long(&params.label, MAX_LABEL) || params.label.iter().flatten().any(is_odd) {
+        let odd_label = |label: &String| !is_name(label, MAX_LABEL);
+        if params.label.iter().flatten().any(odd_label) {
             let message = format!("must have 1 to {MAX_LABEL} printable characters");
             return Err(ToolError::parameter("label", message));
         }
+        let folder = params
+            .folder
+            .map(|folder| folder.filter(|name| !name.is_empty()));
+        let odd_folder = |name: &String| !is_name(name, MAX_FOLDER);
+        if folder.iter().flatten().any(odd_folder) {
+            let message = format!("must have at most {MAX_FOLDER} printable characters");
+            return Err(ToolError::parameter("folder", message));
+        }
         Ok(Self {
+            arrangement: Rearrangement {
+                pinned: params.pinned,
+                archived: params.archived,
+                folder,
+            },
             model: model
                 .map(|model| model.map(named).transpose())
                 .transpose()?,

@@ -7,6 +7,7 @@ ALTER TABLE session ADD COLUMN folder TEXT;
 ALTER TABLE session ADD COLUMN parent TEXT;
 ALTER TABLE session ADD COLUMN parent_call TEXT;
 ALTER TABLE session ADD COLUMN context_tokens BIGINT;
+CREATE INDEX session_listed ON session (archived, pinned DESC, last_active DESC, key);
 CREATE INDEX session_parent ON session (parent) WHERE parent IS NOT NULL;
 
 -- Notes of stopped and failed turns are numbered like messages and are none; counting messages leaves them out.

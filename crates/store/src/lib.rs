@@ -95,7 +95,7 @@ pub use pins::{Pin, PinnedDefinition, Pins};
 pub use provenance::{ObjectKind, Provenance, TaintMark};
 pub use quota::{Charge, DiskSpace, DiskWatch, Quotas, charged_to};
 pub use sessions::{
-    AgentMail, AgentMessage, CallRecord, CallState, Deleted, Enqueued, MailboxFull,
+    AgentMail, AgentMessage, CallRecord, CallState, Deleted, Enqueued, MailboxFull, Rearrangement,
     SessionArrangement, SessionChange, SessionRecord, Sessions, TranscriptEntry, TurnEnd,
     TurnRecord, TurnState, Usage, UsageRow, archive_folder,
 };

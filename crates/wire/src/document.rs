@@ -43,9 +43,10 @@ use crate::process::{
     ProcessWatchParams,
 };
 use crate::session::{
-    SessionCompactParams, SessionDeleteParams, SessionDeletedEvent, SessionGetParams,
-    SessionHistoryParams, SessionPatchParams, SessionPreviewParams, SessionResetParams,
-    SessionRewindParams, SessionStatsParams, SessionsListParams,
+    SessionBranchParams, SessionChangedEvent, SessionCompactParams, SessionDeleteParams,
+    SessionDeletedEvent, SessionGetParams, SessionHistoryParams, SessionPatchParams,
+    SessionPreviewParams, SessionResetParams, SessionRewindParams, SessionStatsParams,
+    SessionsListParams,
 };
 use crate::skills::{SkillsStatusParams, SkillsUpdateParams};
 use crate::transfer::{
@@ -232,6 +233,7 @@ fn build() -> Reference {
     method::<SessionPatchParams>(&mut text);
     method::<SessionCompactParams>(&mut text);
     method::<SessionRewindParams>(&mut text);
+    method::<SessionBranchParams>(&mut text);
     method::<SessionDeleteParams>(&mut text);
     method::<SessionHistoryParams>(&mut text);
     method::<SessionPreviewParams>(&mut text);
@@ -278,6 +280,7 @@ fn build() -> Reference {
     event::<ChatGapEvent>(&mut text);
     event::<ChatTakenEvent>(&mut text);
     event::<SessionDeletedEvent>(&mut text);
+    event::<SessionChangedEvent>(&mut text);
     event::<ApprovalsChangedEvent>(&mut text);
     event::<NodesChangedEvent>(&mut text);
     event::<CronChangedEvent>(&mut text);

@@ -13,7 +13,7 @@ use crate::node::{
     LogsGetEvent, NodeExecNotice, ToolCancelEvent, ToolInvokeEvent, ToolOutputEvent,
 };
 use crate::process::{ProcessOutputEvent, ProcessUnwatchEvent, ProcessWatchEvent};
-use crate::session::SessionDeletedEvent;
+use crate::session::{SessionChangedEvent, SessionDeletedEvent};
 use crate::transfer::{
     TransferAckEvent, TransferCancelEvent, TransferEndEvent, TransferReceiveEvent,
     TransferSendEvent, TransferStartEvent,
@@ -62,6 +62,8 @@ pub enum EventKind {
     ChatTaken,
     /// A session was deleted.
     SessionDeleted,
+    /// A session appeared or is listed differently.
+    SessionChanged,
     /// Output of a call, from a node.
     ToolOutput,
     /// Approval requests changed.
@@ -80,7 +82,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// All events.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::ToolInvoke,
         Self::ToolCancel,
         Self::ProcessWatch,
@@ -101,6 +103,7 @@ impl EventKind {
         Self::ChatGap,
         Self::ChatTaken,
         Self::SessionDeleted,
+        Self::SessionChanged,
         Self::ToolOutput,
         Self::ApprovalsChanged,
         Self::NodesChanged,
@@ -133,6 +136,7 @@ impl EventKind {
             Self::ChatGap => "chat.gap",
             Self::ChatTaken => "chat.taken",
             Self::SessionDeleted => "session.deleted",
+            Self::SessionChanged => "session.changed",
             Self::ToolOutput => "tool.output",
             Self::ApprovalsChanged => "approvals.changed",
             Self::NodesChanged => "nodes.changed",
@@ -183,6 +187,9 @@ impl EventKind {
             }
             Self::SessionDeleted => {
                 "A session was deleted with its messages; to all clients that may see it. A later message under its key starts a new session. An addition."
+            }
+            Self::SessionChanged => {
+                "A session appeared, or its title, label, folder, pin or archiving changed; to all clients that may see it. An addition."
             }
             Self::ToolOutput => {
                 "From a node: output of a call whose `tool.invoke` requested `output`. An addition: `tool.output`."
@@ -236,6 +243,7 @@ impl EventKind {
                 | Self::ChatGap
                 | Self::ChatTaken
                 | Self::SessionDeleted
+                | Self::SessionChanged
         ) && !self.is_for_owners()
             && !self.is_of_nodes()
     }
@@ -349,6 +357,7 @@ events! {
     ChatGapEvent: ChatGap,
     ChatTakenEvent: ChatTaken,
     SessionDeletedEvent: SessionDeleted,
+    SessionChangedEvent: SessionChanged,
     ToolOutputEvent: ToolOutput,
     ApprovalsChangedEvent: ApprovalsChanged,
     NodesChangedEvent: NodesChanged,

@@ -76,9 +76,10 @@ pub use process::{
     ProcessUnwatchResult, ProcessWatchEvent, ProcessWatchParams, ProcessWatchResult,
 };
 pub use session::{
-    PreviewContent, PreviewMessage, ResetModeShape, ResetPolicyShape, SessionCompactParams,
-    SessionCompactResult, SessionDeleteParams, SessionDeleteResult, SessionDeletedEvent,
-    SessionEntry, SessionGetParams, SessionGetResult, SessionHistoryParams, SessionHistoryResult,
+    PreviewContent, PreviewMessage, ResetModeShape, ResetPolicyShape, SessionBranchParams,
+    SessionBranchResult, SessionChangedEvent, SessionCompactParams, SessionCompactResult,
+    SessionContext, SessionDeleteParams, SessionDeleteResult, SessionDeletedEvent, SessionEntry,
+    SessionGetParams, SessionGetResult, SessionHistoryParams, SessionHistoryResult,
     SessionPatchParams, SessionPatchResult, SessionPreviewParams, SessionPreviewResult,
     SessionResetParams, SessionResetResult, SessionRewindParams, SessionRewindResult,
     SessionRunning, SessionRunningCall, SessionSettingsPatch, SessionSettingsShape,

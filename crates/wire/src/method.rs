@@ -38,11 +38,12 @@ use crate::process::{
     ProcessUnwatchParams, ProcessUnwatchResult, ProcessWatchParams, ProcessWatchResult,
 };
 use crate::session::{
-    SessionCompactParams, SessionCompactResult, SessionDeleteParams, SessionDeleteResult,
-    SessionGetParams, SessionGetResult, SessionHistoryParams, SessionHistoryResult,
-    SessionPatchParams, SessionPatchResult, SessionPreviewParams, SessionPreviewResult,
-    SessionResetParams, SessionResetResult, SessionRewindParams, SessionRewindResult,
-    SessionStatsParams, SessionStatsResult, SessionsListParams, SessionsListResult,
+    SessionBranchParams, SessionBranchResult, SessionCompactParams, SessionCompactResult,
+    SessionDeleteParams, SessionDeleteResult, SessionGetParams, SessionGetResult,
+    SessionHistoryParams, SessionHistoryResult, SessionPatchParams, SessionPatchResult,
+    SessionPreviewParams, SessionPreviewResult, SessionResetParams, SessionResetResult,
+    SessionRewindParams, SessionRewindResult, SessionStatsParams, SessionStatsResult,
+    SessionsListParams, SessionsListResult,
 };
 use crate::skills::{SkillsStatusParams, SkillsStatusResult, SkillsUpdateParams};
 use crate::transfer::{
@@ -114,6 +115,8 @@ pub enum Method {
     SessionCompact,
     /// Rewinds a session to before a message.
     SessionRewind,
+    /// Continues a session from an earlier message in a new one.
+    SessionBranch,
     /// Deletes a session.
     SessionDelete,
     /// Messages of a session, by page.
@@ -172,7 +175,7 @@ pub enum Method {
 
 impl Method {
     /// All methods.
-    pub const ALL: [Self; 58] = [
+    pub const ALL: [Self; 59] = [
         Self::Connect,
         Self::ToolsList,
         Self::ToolInvoke,
@@ -204,6 +207,7 @@ impl Method {
         Self::SessionPatch,
         Self::SessionCompact,
         Self::SessionRewind,
+        Self::SessionBranch,
         Self::SessionDelete,
         Self::SessionHistory,
         Self::SessionPreview,
@@ -267,6 +271,7 @@ impl Method {
             Self::SessionPatch => "session.patch",
             Self::SessionCompact => "session.compact",
             Self::SessionRewind => "session.rewind",
+            Self::SessionBranch => "session.branch",
             Self::SessionDelete => "session.delete",
             Self::SessionHistory => "session.history",
             Self::SessionPreview => "session.preview",
@@ -346,6 +351,9 @@ impl Method {
             }
             Self::SessionRewind => {
                 "Removes a user's message and everything after it, so that it can be sent again; the messages are archived. Effects of tools are not undone. 409 while the session has an active or queued run."
+            }
+            Self::SessionBranch => {
+                "Creates a session of the same agent with the messages before a user's message and the same settings; the original is not changed. An addition."
             }
             Self::SessionDelete => {
                 "Deletes a session with its messages and archives; its active run is stopped. Effects of tools, the audit log, usage records, files and artifacts are kept. An addition."
@@ -515,6 +523,7 @@ methods! {
     SessionPatchParams -> SessionPatchResult: SessionPatch,
     SessionCompactParams -> SessionCompactResult: SessionCompact,
     SessionRewindParams -> SessionRewindResult: SessionRewind,
+    SessionBranchParams -> SessionBranchResult: SessionBranch,
     SessionDeleteParams -> SessionDeleteResult: SessionDelete,
     SessionHistoryParams -> SessionHistoryResult: SessionHistory,
     SessionPreviewParams -> SessionPreviewResult: SessionPreview,

@@ -15,9 +15,12 @@ pub struct SessionsListParams {
     /// Maximum number of results; default 100, at most 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
+    /// Whether to list the archived sessions, and only these; default: false. An addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<bool>,
 }
 
-/// Sessions, most recently active first.
+/// Sessions, pinned ones first, then most recently active first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionsListResult {
     /// The sessions.
@@ -36,9 +39,27 @@ pub struct SessionEntry {
     pub created_at: i64,
     /// Time of the last message.
     pub last_active_at: i64,
-    /// Its label.
+    /// Its label: what a user named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// Its title: made by a model after the first reply, before that the start of the first message. An addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its agent; an addition.
+    #[serde(default)]
+    pub agent_id: String,
+    /// Whether it is listed first; an addition.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Whether it is archived; a new message takes it out of the archive. An addition.
+    #[serde(default)]
+    pub archived: bool,
+    /// The folder it is listed in; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Number of messages in the model's context; an addition.
+    #[serde(default)]
+    pub message_count: u64,
 }
 
 /// Selects a session.
@@ -80,6 +101,36 @@ pub struct SessionGetResult {
     /// Cost since it was last cleared, in millionths of a dollar; an addition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
+    /// Its title; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its agent; an addition.
+    #[serde(default)]
+    pub agent_id: String,
+    /// Whether it is listed first; an addition.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Whether it is archived; an addition.
+    #[serde(default)]
+    pub archived: bool,
+    /// The folder it is listed in; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Size of the conversation; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<SessionContext>,
+    /// The model in force: of the session, of its agent or the default; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
+}
+
+/// Size of a conversation, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SessionContext {
+    /// Tokens of the last request and its reply; an estimate if messages were removed since.
+    pub used: u64,
+    /// Size from which on older messages are summarised.
+    pub limit: u64,
 }
 
 /// Numbers of tokens.
@@ -217,6 +268,19 @@ pub struct SessionPatchParams {
         skip_serializing_if = "Option::is_none"
     )]
     pub reset_policy: Option<Option<ResetPolicyShape>>,
+    /// Whether it is listed first; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<bool>,
+    /// Whether it is archived; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<bool>,
+    /// The folder it is listed in, at most 100 characters; null or an empty text removes it from its folder. An addition.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub folder: Option<Option<String>>,
 }
 
 /// Changes of a session's settings.
@@ -274,6 +338,15 @@ pub struct SessionPatchResult {
     /// Its label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// Whether it is listed first; an addition.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Whether it is archived; an addition.
+    #[serde(default)]
+    pub archived: bool,
+    /// The folder it is listed in; an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
 }
 
 /// Selects a session to compact.
@@ -360,6 +433,35 @@ pub struct SessionDeleteResult {
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeletedEvent {
     /// Its former key.
+    pub session_key: String,
+}
+
+/// A session appeared, or its title, its label or its place in lists changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionChangedEvent {
+    /// Its key.
+    pub session_key: String,
+}
+
+/// Selects the message to branch before.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionBranchParams {
+    /// The key of the session.
+    pub session_key: String,
+    /// Sequence number of the user's message before which the new session ends.
+    pub seq: i64,
+    /// Label of the new session, at most 200 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+/// The new session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionBranchResult {
+    /// Its key.
     pub session_key: String,
 }
 

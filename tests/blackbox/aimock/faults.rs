@@ -24,7 +24,7 @@ const SAID: &str = "Good morning, and welcome to a house of many hands.";
 /// A gateway whose agents have a model each that fails.
 fn failing(format: &Format, url: &str, retry: &str, fallbacks: &str) -> Gateway {
     let mut settings = format!(
-        "[models]\ndefault = \"well/backup\"\n{fallbacks}\n[models.retry]\nbase_milliseconds = 50\n{retry}\n{}",
+        "sessions.titles = false\n[models]\ndefault = \"well/backup\"\n{fallbacks}\n[models.retry]\nbase_milliseconds = 50\n{retry}\n{}",
         provider("well", &CHAT, url, "")
     );
     for (name, header, value, _, _) in FAULTS {

@@ -54,7 +54,7 @@ pub(super) struct Actor {
     pub(super) hanging: Notify,
 }
 
-fn model() -> manyhands_llm::ModelId {
+pub(super) fn model() -> manyhands_llm::ModelId {
     "test/actor".parse().unwrap()
 }
 

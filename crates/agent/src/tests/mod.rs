@@ -14,6 +14,7 @@ mod rewind;
 mod room;
 mod running;
 mod tasks;
+mod titles;
 mod turns;
 
 use fixture::*;

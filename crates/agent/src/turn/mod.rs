@@ -36,6 +36,7 @@ use crate::outcome::StoredOutcome;
 use crate::progress::TurnProgress;
 use crate::runtime::MindsInner;
 use crate::settings::{AgentSettings, SessionSettings, TurnLimits};
+use crate::title;
 
 /// The answer with which a turn ends.
 pub(crate) struct FinalAnswer {
@@ -88,6 +89,8 @@ pub(crate) struct Turn {
     pub(crate) progress: TurnProgress,
     /// What was written of the reply that is being received.
     pub(crate) spoken: Mutex<String>,
+    /// The title that this turn gave to its session: a model may find a better one after the reply.
+    pub(crate) titled: Option<String>,
 }
 
 impl Turn {
@@ -134,6 +137,7 @@ impl Turn {
             conversation,
             progress,
             spoken: Mutex::default(),
+            titled: None,
         })
     }
 
@@ -200,6 +204,13 @@ impl Turn {
                 .map(|message| self.append(kind::USER, message)),
         );
         acts.extend(self.newly_tainted());
+        let title = message
+            .as_ref()
+            .and_then(|message| self.first_title(message));
+        acts.extend(title.iter().map(|title| SessionChange::Title {
+            replaces: None,
+            title: title.clone(),
+        }));
         let committed = self.commit(acts).await;
         // The commit is refused when the session got a new id since it was loaded. Nothing was done yet, so the input is not
         // lost but starts in the new session.
@@ -211,9 +222,23 @@ impl Turn {
             self.publish_taken(&self.record.run_id, &message, None);
             self.remember(message);
         }
+        if title.is_some() {
+            self.minds.publish_changed(&self.session.key);
+            self.titled = title;
+        }
         self.record.state = TurnState::Running;
         self.record.started = self.record.started.or(Some(self.session.updated));
         Ok(())
+    }
+
+    /// The title of a session that has none yet: the beginning of its first message.
+    fn first_title(&self, message: &Message) -> Option<String> {
+        if self.session.title.is_some() {
+            return None;
+        }
+        let earlier = self.conversation.entries.iter().map(|entry| &entry.message);
+        let mut said = earlier.chain([message]);
+        said.find_map(title::beginning)
     }
 
     /// Taints the session once the turn is tainted: what was read stays in the conversation.

@@ -1,8 +1,8 @@
 //! One reply of a model.
 
 use manyhands_llm::{
-    BillingContext, Delta, ErrorKind, ModelError, ModelRequest, OutputSchema, Reply, StopReason,
-    SystemPart, ToolChoice, ToolDef,
+    BillingContext, Delta, ErrorKind, ModelError, ModelId, ModelRequest, OutputSchema, Reply,
+    StopReason, SystemPart, ToolChoice, ToolDef,
 };
 use manyhands_store::{CallRecord, CallState, SessionChange, TurnState};
 
@@ -13,6 +13,7 @@ use crate::event::TurnEvent;
 use crate::failure::Failure;
 use crate::outcome::StoredOutcome;
 use crate::prompt;
+use crate::title::TitleRequest;
 use crate::toolset::{ToolScope, toolset};
 use crate::usage::usage_of;
 
@@ -153,6 +154,9 @@ impl Turn {
         usage.cost_micros += reply.cost.micro_dollars().unwrap_or(0);
         let message = reply.message();
         let mut acts = vec![self.append(kind::ASSISTANT, &message), self.spent(&reply)];
+        let size = reply.usage.total_input().saturating_add(reply.usage.output);
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        acts.push(SessionChange::ContextTokens(size));
         acts.extend(self.newly_tainted());
         let asked: Vec<CallRecord> = reply
             .calls()
@@ -188,6 +192,9 @@ impl Turn {
             self.commit(acts).await?;
             self.spoken().clear();
             self.remember(message);
+            if !calls {
+                self.ask_for_title(&text, &reply.model);
+            }
             return Ok(Some(FinalAnswer { text, stop }));
         }
         // The calls are recorded with the reply: after a crash the turn finds what it was about to run.
@@ -200,6 +207,24 @@ impl Turn {
             self.publish_message(&self.record.run_id, TurnEvent::Partial(text));
         }
         Ok(None)
+    }
+
+    /// Asks for a title of the session after its first reply.
+    fn ask_for_title(&mut self, reply: &str, used: &ModelId) {
+        let Some(replaces) = self.titled.take() else {
+            return;
+        };
+        if !self.key().is_conversation() || reply.trim().is_empty() {
+            return;
+        }
+        self.minds.give_title(TitleRequest {
+            session: (self.session.key.clone(), self.session.id.clone()),
+            replaces,
+            message: self.input.text.clone(),
+            reply: reply.to_owned(),
+            used: used.clone(),
+            payer: self.agent.payer().to_string(),
+        });
     }
 
     fn spent(&self, reply: &Reply) -> SessionChange {

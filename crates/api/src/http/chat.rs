@@ -292,7 +292,8 @@ fn name_and_data(run: &AgentRun, what: TurnEvent) -> (&'static str, Value) {
             let data = json!({ "approvalId": approval, "tool": tool, "arguments": arguments });
             ("paused", data)
         }
-        TurnEvent::Resumed | TurnEvent::Taken { .. } => ("resumed", json!({})),
+        // Changes belong to no run, so none comes here.
+        TurnEvent::Resumed | TurnEvent::Taken { .. } | TurnEvent::Changed => ("resumed", json!({})),
         TurnEvent::Final { text, stop, usage } => {
             let data = json!({ "text": text, "stopReason": stop, "usage": usage, "runId": run.sent.run_id, "sessionKey": run.key });
             ("final", data)
@@ -386,7 +387,8 @@ async fn ended(mut run: AgentRun, patience: Duration) -> Result<Response, Refusa
             | TurnEvent::Restart { .. }
             | TurnEvent::ToolStarted { .. }
             | TurnEvent::ToolOutput { .. }
-            | TurnEvent::Taken { .. } => {}
+            | TurnEvent::Taken { .. }
+            | TurnEvent::Changed => {}
         }
     }
 }

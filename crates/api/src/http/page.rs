@@ -105,6 +105,8 @@ pub struct Who {
     version: &'static str,
     /// Public URL of the gateway.
     url: Option<String>,
+    /// Whether `POST /api/transcribe` works.
+    transcription: bool,
 }
 
 /// The response after a logout.
@@ -133,6 +135,7 @@ pub async fn session(
         name: admitted.caller.name.clone(),
         version: env!("CARGO_PKG_VERSION"),
         url: gateway.settings.current().public_url.clone(),
+        transcription: gateway.chats().can_transcribe(),
     })
 }
 

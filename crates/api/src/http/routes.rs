@@ -17,7 +17,8 @@ use tower::Layer as _;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::admin::{
-    approvals, artifacts, audit, config, nodes, policy, resources, secrets, tokens, trust,
+    approvals, artifacts, audit, config, nodes, policy, resources, secrets, tokens, transcribe,
+    trust,
 };
 use super::openapi::{Access, Operation, document};
 use super::{
@@ -343,9 +344,9 @@ async fn openapi(
 async fn bounded(State(limit): State<u64>, request: Request, next: Next) -> Response {
     let said = request.headers().get(header::CONTENT_LENGTH);
     let said = said.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    // Uploads are streamed and have their own limit.
-    let upload = request.uri().path() == "/api/artifacts";
-    if !upload && said.is_some_and(|length| length > limit) {
+    // Uploads are streamed, and recordings are large; both have their own limit.
+    let own_limit = ["/api/artifacts", transcribe::PATH].contains(&request.uri().path());
+    if !own_limit && said.is_some_and(|length| length > limit) {
         let message = "the request is larger than limits.request_bytes";
         return Refusal(ToolError::new(ErrorCode::TooLarge, message)).into_response();
     }

@@ -1,8 +1,9 @@
 //! Routes for single messages of sessions and for arranging sessions, with their descriptions.
 
-use axum::routing::get;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
 
-use super::admin::{delete, pictures, rewind, search};
+use super::admin::{branch, delete, pictures, rewind, search, transcribe};
 use super::openapi::{Access, Operation};
 use super::routes::Route;
 
@@ -28,12 +29,38 @@ pub(super) fn table() -> Vec<Route> {
         .request::<rewind::Rewind>()
         .by(rewind::rewind),
         op(
+            "post",
+            "/api/sessions/{key}/branch",
+            Token,
+            "Create a session with the messages before a user message",
+        )
+        .request::<branch::Branch>()
+        .by(branch::branch),
+        op(
+            "get",
+            "/api/sessions/{key}/tree",
+            Token,
+            "Get the sub-agent sessions that a session started",
+        )
+        .by(branch::tree),
+        op(
             "delete",
             "/api/sessions/{key}",
             Token,
             "Delete a session with its messages and archives; stops its running turn",
         )
         .by(delete::delete),
+        (
+            op(
+                "post",
+                transcribe::PATH,
+                Token,
+                "Transcribe a recording: the body, with a Content-Type of audio/*",
+            )
+            .takes_bytes()
+            .answers::<transcribe::Transcribed>(),
+            post(transcribe::transcribe).layer(DefaultBodyLimit::max(transcribe::MAX_RECORDING)),
+        ),
         (
             op(
                 "get",

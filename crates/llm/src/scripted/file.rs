@@ -25,6 +25,9 @@ pub(super) struct ScriptFile {
     /// Model names for listings; any name is answered.
     #[serde(default)]
     pub(super) models: Vec<String>,
+    /// The title of every conversation; without it none is generated.
+    #[serde(default)]
+    pub(super) title: Option<String>,
     pub(super) turns: Vec<ScriptedTurn>,
 }
 

@@ -3,6 +3,7 @@
 //!
 //! ```yaml
 //! models: [demo]
+//! title: A chat                            # of conversations; without it they get none
 //! turns:
 //!   - text: Good morning.                  # turns without `when` come in order
 //!   - when: { user: weather }              # the user spoke last and said this
@@ -31,7 +32,7 @@ use self::file::{ScriptFile, ScriptedTurn};
 use crate::draft::{On, ReplyDraft};
 use crate::error::{ErrorKind, Fault};
 use crate::message::{Block, Message};
-use crate::request::ModelRequest;
+use crate::request::{ModelRequest, Purpose};
 use crate::usage::Usage;
 
 /// Number of conversations tracked.
@@ -40,6 +41,7 @@ const MANY: usize = 1_024;
 /// A script and its playback state.
 pub(crate) struct Script {
     turns: Vec<ScriptedTurn>,
+    title: Option<String>,
     pub(crate) models: Vec<String>,
     progress: Mutex<Progress>,
 }
@@ -69,8 +71,14 @@ impl Script {
                 positions: VecDeque::new(),
             }),
             turns: file.turns,
+            title: file.title,
             models: file.models,
         })
+    }
+
+    /// Whether it has a title for conversations.
+    pub(crate) fn has_title(&self) -> bool {
+        self.title.is_some()
     }
 
     /// Plays the turn that answers `request`.
@@ -81,6 +89,17 @@ impl Script {
         on: On<'_>,
         cancel: &CancellationToken,
     ) -> Result<(), Fault> {
+        if let (Purpose::Title, Some(title)) = (request.purpose, &self.title) {
+            draft.started = true;
+            draft.text(1, title, on);
+            draft.usage = Usage {
+                input: crate::estimate::input_tokens(request),
+                output: 4,
+                ..Usage::default()
+            };
+            draft.ended = true;
+            return Ok(());
+        }
         let turn = self.next(request)?;
         wait(turn.delay_ms, cancel).await?;
         if let Some(error) = turn.error.as_ref().filter(|error| !error.after_text) {

@@ -3,6 +3,7 @@
 //! Every step of a turn is one transaction over the session, its entries, the turn and its tool calls: see
 //! [`Sessions::commit`].
 
+mod branch;
 mod counts;
 mod delete;
 mod mail;
@@ -16,8 +17,8 @@ pub use counts::TurnEnd;
 pub use delete::{Deleted, archive_folder};
 pub use mail::{AgentMail, AgentMessage, MailboxFull};
 pub use record::{
-    CallRecord, CallState, SessionArrangement, SessionRecord, TranscriptEntry, TurnRecord,
-    TurnState,
+    CallRecord, CallState, Rearrangement, SessionArrangement, SessionRecord, TranscriptEntry,
+    TurnRecord, TurnState,
 };
 pub use step::SessionChange;
 pub use usage::{Usage, UsageRow};
@@ -117,6 +118,56 @@ impl Sessions {
             .then_with(" OFFSET ", i64::from(offset));
         let rows = self.sql.all(select).await?;
         rows.iter().map(SessionRecord::read).collect()
+    }
+
+    /// Sessions of one agent or all that are archived or not, pinned ones first, then most recently active first; and
+    /// their number.
+    pub async fn list_arranged(
+        &self,
+        agent: Option<&AgentId>,
+        archived: bool,
+        limit: u32,
+        offset: u32,
+    ) -> Result<(Vec<SessionRecord>, u64), StoreError> {
+        let among = |head: &'static str| {
+            let select = Statement::new(head).then_with(" WHERE archived = ", i64::from(archived));
+            match agent {
+                Some(agent) => select.then_with(" AND agent = ", agent.as_str()),
+                None => select,
+            }
+        };
+        let select = among(SESSION_COLUMNS)
+            .then(" ORDER BY pinned DESC, last_active DESC, key")
+            .then_with(" LIMIT ", i64::from(limit))
+            .then_with(" OFFSET ", i64::from(offset));
+        let rows = self.sql.all(select).await?;
+        let listed: Result<_, _> = rows.iter().map(SessionRecord::read).collect();
+        let row = self
+            .sql
+            .one(among("SELECT COUNT(*) AS count FROM session"))
+            .await?;
+        let count = row.map_or(Ok(0), |row| row.int("count"))?;
+        Ok((listed?, u64::try_from(count).unwrap_or(0)))
+    }
+
+    /// Sessions that calls of this session started, in the order in which they were created.
+    pub async fn children(&self, key: &str, limit: u32) -> Result<Vec<SessionRecord>, StoreError> {
+        let select = Statement::new(SESSION_COLUMNS)
+            .then_with(" WHERE parent = ", key)
+            .then(" ORDER BY created, key")
+            .then_with(" LIMIT ", i64::from(limit));
+        let rows = self.sql.all(select).await?;
+        rows.iter().map(SessionRecord::read).collect()
+    }
+
+    /// State of the last turn of a session.
+    pub async fn last_state(&self, key: &str) -> Result<Option<TurnState>, StoreError> {
+        let select = Statement::new(TURN_COLUMNS)
+            .then_with(" WHERE session_key = ", key)
+            .then(" AND state <> 'merged' ORDER BY place DESC LIMIT 1");
+        let row = self.sql.one(select).await?;
+        let turn = row.as_ref().map(TurnRecord::read).transpose()?;
+        Ok(turn.map(|turn| turn.state))
     }
 
     /// Number of sessions.

@@ -19,12 +19,13 @@ const AGENTS: &str = "WITH RECURSIVE one (agent) AS (
 const RANGES: usize = 200;
 
 impl Sessions {
-    /// Sessions of one agent or all whose keys continue with `rest` after the agent, most recently active first, and their
-    /// number. Reads only these, by ranges of keys.
+    /// Sessions of one agent or all whose keys continue with `rest` after the agent, pinned ones first, then most recently
+    /// active first, and their number. Reads only these, by ranges of keys. With `archived` only those that are or are not.
     pub async fn list_below(
         &self,
         rest: &str,
         agent: Option<&AgentId>,
+        archived: Option<bool>,
         limit: u32,
         offset: u32,
     ) -> Result<(Vec<SessionRecord>, u64), StoreError> {
@@ -36,18 +37,26 @@ impl Sessions {
         let mut count = 0;
         let wanted = u64::from(limit) + u64::from(offset);
         for some in agents.chunks(RANGES) {
-            let ranges = Ranges { agents: some, rest };
+            let ranges = Ranges {
+                agents: some,
+                rest,
+                archived,
+            };
             count += self.count_in(&ranges).await?;
             let select = ranges
                 .of(SESSION_COLUMNS)
-                .then(" ORDER BY last_active DESC, key")
+                .then(" ORDER BY pinned DESC, last_active DESC, key")
                 .then_with(" LIMIT ", i64::try_from(wanted).unwrap_or(i64::MAX));
             for row in &self.sql.all(select).await? {
                 found.push(SessionRecord::read(row)?);
             }
         }
         // Merged here: each statement sorted and limited only its own agents.
-        found.sort_by(|a, b| (b.last_active, &a.key).cmp(&(a.last_active, &b.key)));
+        let pinned = |one: &SessionRecord| one.arrangement.pinned;
+        found.sort_by(|a, b| {
+            let (first, second) = ((pinned(b), b.last_active), (pinned(a), a.last_active));
+            first.cmp(&second).then_with(|| a.key.cmp(&b.key))
+        });
         let page = found.into_iter().skip(offset as usize);
         Ok((page.take(limit as usize).collect(), count))
     }
@@ -86,13 +95,14 @@ impl Sessions {
 struct Ranges<'a> {
     agents: &'a [AgentId],
     rest: &'a str,
+    archived: Option<bool>,
 }
 
 impl Ranges<'_> {
     /// A select over these keys.
     fn of(&self, select: &'static str) -> Statement {
         let mut statement = Statement::new(select);
-        let mut word = " WHERE (key >= ";
+        let mut word = " WHERE ((key >= ";
         for agent in self.agents {
             let first = format!("agent:{agent}:{}", self.rest);
             statement = statement
@@ -101,7 +111,13 @@ impl Ranges<'_> {
                 .then(")");
             word = " OR (key >= ";
         }
-        statement
+        // At least one agent, so the bracket was opened.
+        let statement = statement.then(")");
+        match self.archived {
+            // The plus keeps the planner from preferring the index of all archived sessions to these ranges.
+            Some(archived) => statement.then_with(" AND +archived = ", i64::from(archived)),
+            None => statement,
+        }
     }
 }
 
@@ -135,7 +151,7 @@ mod tests {
         let sessions = store.sessions();
         assert_eq!(
             sessions
-                .list_below("client:ada:", None, 9, 0)
+                .list_below("client:ada:", None, None, 9, 0)
                 .await
                 .unwrap(),
             (Vec::new(), 0)
@@ -152,7 +168,7 @@ mod tests {
             add(sessions, key, active).await;
         }
         let (all, count) = sessions
-            .list_below("client:ada:", None, 9, 0)
+            .list_below("client:ada:", None, None, 9, 0)
             .await
             .unwrap();
         let own = [
@@ -162,13 +178,13 @@ mod tests {
         ];
         assert_eq!((keys(&all), count), (own.to_vec(), 3));
         let (page, count) = sessions
-            .list_below("client:ada:", None, 1, 1)
+            .list_below("client:ada:", None, None, 1, 1)
             .await
             .unwrap();
         assert_eq!((keys(&page), count), (own[1..2].to_vec(), 3));
         let other = "other".parse().unwrap();
         let (page, count) = sessions
-            .list_below("client:ada:", Some(&other), 9, 0)
+            .list_below("client:ada:", Some(&other), None, 9, 0)
             .await
             .unwrap();
         assert_eq!((keys(&page), count), (own[1..2].to_vec(), 1));
@@ -185,6 +201,7 @@ mod tests {
         let ranges = Ranges {
             agents: &agents,
             rest: "client:ada:",
+            archived: Some(false),
         };
         let plan = ranges.of("EXPLAIN QUERY PLAN SELECT COUNT(*) FROM session");
         let rows = sessions.sql.all(plan).await.unwrap();

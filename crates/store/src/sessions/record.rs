@@ -62,6 +62,17 @@ pub struct SessionRecord {
     pub context_tokens: Option<i64>,
 }
 
+/// A change of how a session is arranged; what is `None` stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rearrangement {
+    /// Whether it is listed first.
+    pub pinned: Option<bool>,
+    /// Whether it is listed only on request.
+    pub archived: Option<bool>,
+    /// The folder it is listed in, or none.
+    pub folder: Option<Option<String>>,
+}
+
 /// How a user arranged a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionArrangement {
@@ -175,13 +186,14 @@ impl SessionRecord {
         .bind(self.context_tokens))
     }
 
-    /// Everything but key, agent, parent and time of making.
+    /// Everything but key, agent and time of making.
     pub(super) fn update(&self) -> Result<Statement, StoreError> {
         Ok(Statement::new(
             "UPDATE session SET id = $2, label = $3, settings = $4, previous = $5, peer = $6,
                  floor = $7, next_seq = $8, input_tokens = $9, output_tokens = $10,
                  cost_micros = $11, updated = $12, last_active = $13, last_reset = $14, taint = $15,
-                 title = $16, pinned = $17, archived = $18, folder = $19, context_tokens = $20
+                 title = $16, pinned = $17, archived = $18, folder = $19, parent = $20,
+                 parent_call = $21, context_tokens = $22
              WHERE key = $1",
         )
         .bind(self.key.as_str())
@@ -203,6 +215,8 @@ impl SessionRecord {
         .bind(i64::from(self.arrangement.pinned))
         .bind(i64::from(self.arrangement.archived))
         .bind(self.arrangement.folder.clone())
+        .bind(self.parent.clone())
+        .bind(self.parent_call.clone())
         .bind(self.context_tokens))
     }
 }

@@ -4,7 +4,7 @@ use manyhands_core::{Taint, Timestamp};
 
 use super::Sessions;
 use super::record::{
-    CallRecord, CallState, SESSION_COLUMNS, SessionArrangement, SessionRecord, TurnState,
+    CallRecord, CallState, Rearrangement, SESSION_COLUMNS, SessionRecord, TurnState,
 };
 use super::usage::Usage;
 use crate::error::StoreError;
@@ -74,7 +74,14 @@ pub enum SessionChange {
     /// Tokens of the conversation at the last reply.
     ContextTokens(i64),
     /// Arranges the session in lists.
-    Arrange(SessionArrangement),
+    Arrange(Rearrangement),
+    /// A call of another session started this one, unless that is known already.
+    Parent {
+        /// The key of the other session.
+        session: String,
+        /// The model's id of the call, if known.
+        call: Option<String>,
+    },
     /// Changes what is set, and the label; refused as changed when they are no longer what they were.
     Settings {
         /// The settings and the label as they were read.
@@ -274,8 +281,23 @@ impl SessionChange {
                 session.context_tokens = Some(tokens);
                 Ok(())
             }
-            Self::Arrange(arrangement) => {
-                session.arrangement = arrangement;
+            Self::Arrange(change) => {
+                let arrangement = &mut session.arrangement;
+                arrangement.pinned = change.pinned.unwrap_or(arrangement.pinned);
+                arrangement.archived = change.archived.unwrap_or(arrangement.archived);
+                if let Some(folder) = change.folder {
+                    arrangement.folder = folder;
+                }
+                Ok(())
+            }
+            Self::Parent {
+                session: parent,
+                call,
+            } => {
+                if session.parent.is_none() {
+                    session.parent = Some(parent);
+                    session.parent_call = call;
+                }
                 Ok(())
             }
             Self::Truncate(seq) => {

@@ -85,7 +85,7 @@ impl Stage {
         let threads = threads();
         let telegram = threads.block_on(Telegram::start());
         let config = format!(
-            "{settings}\n{}[egress]\nallow_private = [\"127.0.0.0/8\"]\n[models]\ndefault = \"there/gpt-5.5\"\n[models.providers.there]\nkind = \"openai\"\nbase_url = \"{}/v1\"\n",
+            "sessions.titles = false\n{settings}\n{}[egress]\nallow_private = [\"127.0.0.0/8\"]\n[models]\ndefault = \"there/gpt-5.5\"\n[models.providers.there]\nkind = \"openai\"\nbase_url = \"{}/v1\"\n",
             Self::account(&telegram, "default"),
             relay.url
         );

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod approvals;
 pub mod artifacts;
 pub mod audit;
+pub mod branch;
 pub mod calls;
 pub mod channels;
 pub mod config;
@@ -27,6 +28,7 @@ pub mod servers;
 pub mod sessions;
 pub mod skills;
 pub mod tokens;
+pub mod transcribe;
 pub mod trust;
 
 use axum::extract::Query;

@@ -10,7 +10,7 @@ use manyhands_core::{AgentId, Caller, ErrorCode, ToolError};
 use manyhands_gateway::Gateway;
 use manyhands_http_common::{Answer, Authenticated, Refusal, answer};
 use manyhands_llm::{ModelId, Thinking};
-use manyhands_store::SessionRecord;
+use manyhands_store::{Rearrangement, SessionRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -22,6 +22,8 @@ use crate::http::patterns;
 const LIMIT: u32 = 50;
 /// Most sessions or messages per page.
 const MAX_LIMIT: u32 = 500;
+/// Longest name of a folder, in characters.
+const MAX_FOLDER: usize = 100;
 /// Messages kept by a compaction by default.
 const KEEP: usize = 20;
 
@@ -38,6 +40,9 @@ pub struct SessionQuery {
     /// Number to skip.
     #[serde(default)]
     offset: u32,
+    /// Whether to list the archived sessions, and only these.
+    #[serde(default)]
+    archived: bool,
 }
 
 /// A session.
@@ -51,14 +56,28 @@ pub struct SessionView {
     /// Whose conversation.
     #[schemars(with = "String")]
     agent: AgentId,
+    /// Its agent, the same as `agent`.
+    agent_id: String,
     /// Label set by the user.
     label: Option<String>,
+    /// Title: made by a model after the first reply, before that the start of the first message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// Whether it is listed first.
+    pinned: bool,
+    /// Whether it is archived; a new message takes it out of the archive.
+    archived: bool,
+    /// The folder it is listed in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
     /// When it was made.
     created_at: String,
     /// When it was last used.
     last_active_at: String,
     /// Messages in the context, without archived ones.
     messages: u64,
+    /// The same as `messages`.
+    message_count: u64,
     /// Input tokens since the last reset.
     input_tokens: i64,
     /// Output tokens since the last reset.
@@ -74,7 +93,7 @@ pub struct SessionView {
 pub struct SessionList {
     /// Number of sessions listed.
     count: usize,
-    /// Sessions, last used first.
+    /// Sessions, pinned ones first, then last used first.
     sessions: Vec<SessionView>,
     /// Number of all sessions, if counted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +114,20 @@ pub struct SessionWhole {
     last_reset_at: Option<String>,
     /// Previous ids.
     previous: Vec<String>,
+    /// Size of the conversation.
+    context: ContextView,
+    /// The model in force, as `provider/model`: of the session, of its agent or the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<ModelId>,
+}
+
+/// Size of a conversation, in tokens.
+#[derive(Serialize, JsonSchema)]
+pub struct ContextView {
+    /// Tokens of the last request and its reply; an estimate if messages were removed since.
+    used: u64,
+    /// Size from which on older messages are summarised.
+    limit: u64,
 }
 
 /// The response with a session.
@@ -121,18 +154,10 @@ pub async fn list(
     let (limit, offset) = (limit(which.limit)?, which.offset);
     let minds = gateway.minds();
     // The owner has no prefix and sees the sessions of all callers.
-    let (sessions, total) = match own_part(&admitted.caller) {
-        None => {
-            let (sessions, all) = minds.list(agent.as_ref(), limit, offset).await?;
-            // The count is that of all agents.
-            (sessions, agent.is_none().then_some(all))
-        }
-        Some(own) => {
-            let listed = minds.list_under(&own, agent.as_ref(), limit, offset);
-            let (sessions, all) = listed.await?;
-            (sessions, Some(all))
-        }
-    };
+    let own = own_part(&admitted.caller);
+    let page = (limit, offset);
+    let listed = minds.list_arranged(own.as_deref(), agent.as_ref(), which.archived, page);
+    let (sessions, total) = listed.await?;
     // One query for the whole page.
     let counts = minds.message_counts(&sessions).await?;
     let view = |one: &SessionRecord| {
@@ -142,7 +167,7 @@ pub async fn list(
     answer(SessionList {
         count: sessions.len(),
         sessions: sessions.iter().map(view).collect(),
-        total,
+        total: Some(total),
     })
 }
 
@@ -164,10 +189,16 @@ fn brief(gateway: &Gateway, session: &SessionRecord, messages: u64) -> SessionVi
         session_key: session.key.clone(),
         session_id: session.id.clone(),
         agent: session.agent.clone(),
+        agent_id: session.agent.to_string(),
         label: session.label.clone(),
+        title: session.title.clone(),
+        pinned: session.arrangement.pinned,
+        archived: session.arrangement.archived,
+        folder: session.arrangement.folder.clone(),
         created_at: session.created.rfc3339(),
         last_active_at: session.last_active.rfc3339(),
         messages,
+        message_count: messages,
         input_tokens: session.input_tokens,
         output_tokens: session.output_tokens,
         cost_micros: session.cost_micros,
@@ -191,6 +222,11 @@ async fn whole(gateway: &Gateway, key: &SessionKey) -> Answer<SessionShown> {
             settings: minds.settings(&session),
             queued: minds.queued(key).await?,
             last_reset_at: session.last_reset.map(|at| at.rfc3339()),
+            context: ContextView {
+                used: minds.context_tokens(&session).await?,
+                limit: minds.context_limit(),
+            },
+            model: minds.model_of(&session),
             previous: session.previous,
         },
     })
@@ -372,6 +408,13 @@ pub struct Patch {
     /// `{"mode":"manual"}`, `{"mode":"daily","atHour":4}` or `{"mode":"idle","idleMinutes":60}`.
     #[serde(default, deserialize_with = "named")]
     reset_policy: Option<Option<ResetPolicy>>,
+    /// Whether it is listed first.
+    pinned: Option<bool>,
+    /// Whether it is archived.
+    archived: Option<bool>,
+    /// The folder it is listed in, at most 100 characters; null or an empty text removes it from its folder.
+    #[serde(default, deserialize_with = "named")]
+    folder: Option<Option<String>>,
 }
 
 /// Distinguishes null from an omitted field.
@@ -396,6 +439,12 @@ impl Patch {
         }
         if self.max_tokens == Some(Some(0)) {
             return Err(ToolError::parameter("maxTokens", "must be at least 1"));
+        }
+        let odd =
+            |name: &String| name.chars().count() > MAX_FOLDER || name.contains(char::is_control);
+        if self.folder.iter().flatten().any(odd) {
+            let message = format!("must have at most {MAX_FOLDER} printable characters");
+            return Err(ToolError::parameter("folder", message));
         }
         match self.reset_policy {
             Some(Some(ResetPolicy::Daily { at_hour: 24.. })) => {
@@ -425,6 +474,12 @@ pub async fn patch(
     let key = key(&admitted.caller, &text)?;
     // Everything is checked before anything is set.
     let model = change.checked(&admitted.caller)?;
+    let folder = change.folder.clone();
+    let arrangement = Rearrangement {
+        pinned: change.pinned,
+        archived: change.archived,
+        folder: folder.map(|folder| folder.filter(|name| !name.trim().is_empty())),
+    };
     let apply = move |settings: &mut SessionSettings, label: &mut Option<String>| {
         set(label, &change.label);
         set(&mut settings.model, &model);
@@ -434,6 +489,7 @@ pub async fn patch(
         set(&mut settings.reset_policy, &change.reset_policy);
     };
     gateway.minds().patch(&key, apply).await?;
+    gateway.minds().arrange(&key, arrangement).await?;
     gateway
         .note(&admitted.caller, "session.patch", key.as_str())
         .await?;
