@@ -718,6 +718,7 @@ mod tests {
             "settings": { "model": { "provider": "p", "id": "m" } },
             "resetPolicy": { "mode": "daily", "atHour": 4 },
             "previousSessionIds": ["s1"],
+            "agentId": "main", "pinned": false, "archived": false,
         });
         assert_eq!(to_value(&session).unwrap(), shown);
         let stats = SessionStatsResult {
