@@ -678,6 +678,13 @@ mod tests {
     #[test]
     fn a_session_has_the_fields_of_the_protocol() {
         let session = SessionGetResult {
+            title: None,
+            agent_id: "main".into(),
+            pinned: false,
+            archived: false,
+            folder: None,
+            context: None,
+            model: None,
             session_id: "s2".into(),
             session_key: "agent:main:main".into(),
             created_at: 1,
@@ -711,6 +718,7 @@ mod tests {
             "settings": { "model": { "provider": "p", "id": "m" } },
             "resetPolicy": { "mode": "daily", "atHour": 4 },
             "previousSessionIds": ["s1"],
+            "agentId": "main", "pinned": false, "archived": false,
         });
         assert_eq!(to_value(&session).unwrap(), shown);
         let stats = SessionStatsResult {

@@ -113,16 +113,13 @@ async fn a_branch_has_the_settings_and_the_taint_of_what_it_copies() {
     fixture.answer("r2").await;
     fixture.until_idle().await;
     let fresh: SessionKey = "copy".parse().unwrap();
-    let branch = fixture
-        .minds
-        .branch(&Caller::gateway(), &key(), 2, &fresh, None);
+    let (caller, key) = (Caller::gateway(), key());
+    let branch = fixture.minds.branch(&caller, &key, 2, &fresh, None);
     branch.await.unwrap();
     let copy = fixture.minds.get(&fresh).await.unwrap();
     assert!(copy.taint.is_tainted());
     assert_eq!(copy.title.as_deref(), Some("first"));
-    let again = fixture
-        .minds
-        .branch(&Caller::gateway(), &key(), 2, &fresh, None);
+    let again = fixture.minds.branch(&caller, &key, 2, &fresh, None);
     assert!(again.await.is_err(), "the key is taken");
     let pending = fixture
         .minds
