@@ -269,7 +269,6 @@ test('an edit shows its change, the rule that asked and the way to the conversat
   await card.getByText('-bread').waitFor();
   await card.getByText('+butter').waitFor();
   await card.getByRole('link', { name: 'Rule 1' }).waitFor();
-  await card.getByText('edits are reviewed').waitFor();
   // By keyboard: Alt and Y allows, once nothing moves any more.
   const once = card.getByRole('button', { name: 'Allow once' });
   await expect.poll(() => once.isEnabled()).toBe(true);
