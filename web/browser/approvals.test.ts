@@ -216,14 +216,14 @@ test('what was written after reading untrusted text says so until it is trusted'
 test('the approval mode is set for all agents, and for one', async () => {
   const set = async (path: string) => (await here.gateway.cli('config', 'get', path)).stdout.trim().replaceAll('"', '');
   const page = await here.open('policy/rules');
-  const mode = (name: string) => page.getByRole('region', { name: 'Approval mode' }).getByRole('radio', { name });
+  const mode = (name: string) => page.getByRole('region', { name: 'Approval mode' }).getByRole('radio', { name, exact: true });
   await expect.poll(() => mode('Ask').isChecked()).toBe(true);
   await mode('Read-only').check();
   await page.getByText('Only reads. Everything else is denied.').waitFor();
   await expect.poll(() => set('policy.mode')).toBe('read-only');
 
   const agents = await here.open('agents/main/approvals');
-  const own = (name: string) => agents.getByRole('radio', { name });
+  const own = (name: string) => agents.getByRole('radio', { name, exact: true });
   await expect.poll(() => own('Default (Read-only)').isChecked()).toBe(true);
   await own('Auto').check();
   await agents.getByRole('button', { name: 'Save', exact: true }).click();
@@ -269,7 +269,6 @@ test('an edit shows its change, the rule that asked and the way to the conversat
   await card.getByText('-bread').waitFor();
   await card.getByText('+butter').waitFor();
   await card.getByRole('link', { name: 'Rule 1' }).waitFor();
-  await card.getByText('edits are reviewed').waitFor();
   // By keyboard: Alt and Y allows, once nothing moves any more.
   const once = card.getByRole('button', { name: 'Allow once' });
   await expect.poll(() => once.isEnabled()).toBe(true);
