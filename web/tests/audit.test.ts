@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../src/lib/answers';
-import { actionsOf, asked, joined, nearest, resultOf, targetOf, whoOf } from '../src/lib/audit';
+import { actionsOf, asked, joined, nearest, resultOf, sessionOf, targetOf, whoOf } from '../src/lib/audit';
 
 const entry = (seq: number, more: Partial<AuditEntry> = {}) => ({ seq, at: seq * 1_000, kind: 'finished', durationUs: null, ...more }) as AuditEntry;
 const seqs = (all: AuditEntry[]) => all.map((one) => one.seq);
@@ -40,8 +40,12 @@ describe('what the log says in words', () => {
     ['owner:browser 2026-11-19T10:00:00.123Z:01a1', { kind: 'token', name: 'Browser' }],
     ['person:telegram:42', { kind: 'person', name: 'telegram 42' }],
     ['node:studio', { kind: 'node', name: 'studio' }],
-    [{ name: 'Ada', kind: 'person' }, { kind: 'person', name: 'Ada', key: 'Ada' }],
   ])('knows who %j is', (caller, wanted) => expect(whoOf(entry(1, { caller } as Partial<AuditEntry>))).toMatchObject(wanted));
+  it('believes a gateway that says who it is', () => {
+    expect(whoOf(entry(1, { caller: 'owner:x:01a1', who: { name: 'Ada', kind: 'person' } } as Partial<AuditEntry>))).toEqual({ key: 'owner:x:01a1', name: 'Ada', kind: 'person' });
+    expect(sessionOf(entry(1, { session: 'agent:main:main' } as Partial<AuditEntry>))).toBe('agent:main:main');
+    expect(sessionOf(entry(1))).toBeNull();
+  });
   it.each([
     ['{"content":"hi","path":"memory/a.md"}', 'memory/a.md'],
     ['{"command":"ls\\n -la"}', 'ls -la'],

@@ -10,14 +10,14 @@ export type WhoKind = 'person' | 'agent' | 'token' | 'node' | 'gateway';
 export type Caller = { key: string; name: string; kind: WhoKind };
 
 /** What newer gateways add to an entry. */
-type Newer = { caller: string | { name: string; kind?: string; key?: string }; session?: string | null; sessionKey?: string | null };
+type Newer = { who?: { name: string; kind?: string }; session?: string | null };
+
+const KINDS: Record<string, WhoKind> = { person: 'person', agent: 'agent', token: 'token', node: 'node' };
 
 export function whoOf(entry: AuditEntry): Caller {
-  const { caller } = entry as unknown as Newer;
-  if (typeof caller !== 'string') {
-    const kind = caller.kind ?? 'token';
-    return { key: caller.key ?? caller.name, name: plain(readable(caller.name), 60), kind: ['person', 'agent', 'token', 'node'].includes(kind) ? (kind as WhoKind) : 'gateway' };
-  }
+  const { caller } = entry;
+  const { who } = entry as AuditEntry & Newer;
+  if (who) return { key: caller, name: plain(readable(who.name), 60), kind: KINDS[who.kind ?? ''] ?? 'gateway' };
   const [first = '', second = '', ...rest] = readable(caller).split(':');
   if (['owner', 'client', 'read-only'].includes(first)) return { key: caller, name: plain(second || first, 60), kind: 'token' };
   if (first === 'person' || first === 'guest') return { key: caller, name: plain([second, ...rest].filter(Boolean).join(' ') || first, 60), kind: 'person' };
@@ -27,10 +27,7 @@ export function whoOf(entry: AuditEntry): Caller {
 }
 
 /** The conversation in which a call was made, where the gateway says so. */
-export const sessionOf = (entry: AuditEntry): string | null => {
-  const { session, sessionKey } = entry as unknown as Newer;
-  return session ?? sessionKey ?? null;
-};
+export const sessionOf = (entry: AuditEntry): string | null => (entry as AuditEntry & Newer).session ?? null;
 
 /** One call, or one event: the entry that tells most, and all of them, oldest first. */
 export type Action = { id: string; entry: AuditEntry; entries: AuditEntry[] };
