@@ -10,14 +10,6 @@
     reason = "black-box tests start real processes, look at the real clock and say what they saw"
 )]
 
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the tree of commands, for the test that runs each of them"
-)]
-#[path = "../../crates/manyhands/src/args/mod.rs"]
-mod args;
-
 mod abuse;
 mod abuse_host;
 mod access;

@@ -12,9 +12,9 @@ use tokio_tungstenite::tungstenite::WebSocket;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role as SocketRole;
 
-use crate::args::Args;
 use crate::harness::{Daemon, Gateway, Home, Ran, free_address, run};
 use crate::http::PATIENCE;
+use manyhands_args::Args;
 
 /// Commands that talk to no gateway, or only to the one of the home.
 const LOCAL: [&str; 28] = [

@@ -154,7 +154,7 @@ impl Minds {
     ) -> Result<(Vec<SessionMessage>, Option<i64>), ToolError> {
         let session = self.get(key).await?;
         let page = self.page(&session, window, limit).await?;
-        let messages = page.messages.into_iter().map(StoredMessage::as_text);
+        let messages = page.messages.into_iter().map(StoredMessage::into_text);
         Ok((messages.collect(), page.next_after))
     }
 
@@ -176,7 +176,7 @@ impl Minds {
     ) -> Result<Vec<SessionMessage>, ToolError> {
         let session = self.get(key).await?;
         let page = self.messages(&session, before, limit).await?;
-        Ok(page.into_iter().map(StoredMessage::as_text).collect())
+        Ok(page.into_iter().map(StoredMessage::into_text).collect())
     }
 
     /// Marks a conversation as trusted by the owner; returns whether it was tainted.

@@ -106,7 +106,7 @@ impl StoredMessage {
     }
 
     /// The same as text.
-    pub(crate) fn as_text(self) -> SessionMessage {
+    pub(crate) fn into_text(self) -> SessionMessage {
         SessionMessage {
             usage: self.usage,
             stopped: self.note.stopped,

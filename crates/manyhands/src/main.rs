@@ -1,6 +1,5 @@
 //! The command line: a thin client of the gateway.
 
-mod args;
 mod commands;
 mod context;
 mod enrolment;
@@ -15,11 +14,15 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use args::{Args, Command};
+pub(crate) use manyhands_args as args;
+use manyhands_args::{Args, Command};
 use manyhands_terminal::{output, style};
 
+/// What `--version` prints.
+const VERSION: &str = env!("MANYHANDS_VERSION");
+
 fn main() -> ExitCode {
-    let args = Args::read();
+    let args = Args::read(VERSION);
     // Before anything else: the keeper and the script worker must not read settings or start a runtime.
     if let Some(Command::Keeper) = args.command {
         manyhands_guard::run_keeper(std::io::stdin());

@@ -423,6 +423,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/config/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a text of config.toml
+         * @description Needs the owner's token.
+         */
+        post: operations["post_api_config_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/config/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the text of config.toml, with secrets masked
+         * @description Needs the owner's token.
+         */
+        get: operations["get_api_config_file"];
+        /**
+         * Replace the text of config.toml
+         * @description Needs the owner's token.
+         */
+        put: operations["put_api_config_file"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/config/reload": {
         parameters: {
             query?: never;
@@ -701,6 +745,26 @@ export interface paths {
          * @description Needs the owner's token.
          */
         get: operations["get_api_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/detect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find model servers on the gateway's machine
+         * @description Needs the owner's token.
+         */
+        get: operations["get_api_models_detect"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1179,6 +1243,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/rules/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List ready-made rules
+         * @description Needs the owner's token.
+         */
+        get: operations["get_api_rules_templates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search the messages of sessions as somebody types */
+        get: operations["get_api_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/secrets": {
         parameters: {
             query?: never;
@@ -1237,10 +1338,54 @@ export interface paths {
         get: operations["get_api_servers"];
         put?: never;
         /**
-         * Add a remote MCP server
+         * Add an MCP server
          * @description Needs the owner's token.
          */
         post: operations["post_api_servers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List MCP servers of other programs on the gateway's machine
+         * @description Needs the owner's token.
+         */
+        get: operations["get_api_servers_import"];
+        put?: never;
+        /**
+         * Import MCP servers of another program
+         * @description Needs the owner's token.
+         */
+        post: operations["post_api_servers_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what adding an MCP server would do
+         * @description Needs the owner's token.
+         */
+        post: operations["post_api_servers_preview"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1259,7 +1404,11 @@ export interface paths {
          * @description Needs the owner's token.
          */
         get: operations["get_api_servers_name"];
-        put?: never;
+        /**
+         * Enable or disable an MCP server and its tools
+         * @description Needs the owner's token.
+         */
+        put: operations["put_api_servers_name"];
         post?: never;
         /**
          * Remove an MCP server
@@ -1285,6 +1434,26 @@ export interface paths {
          * @description Needs the owner's token.
          */
         post: operations["post_api_servers_name_accept"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/servers/{name}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the last log lines of an MCP server
+         * @description Needs the owner's token.
+         */
+        get: operations["get_api_servers_name_log"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1445,6 +1614,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sessions/{key}/branch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create a session with the messages before a user message */
+        post: operations["post_api_sessions_key_branch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions/{key}/compact": {
         parameters: {
             query?: never;
@@ -1541,6 +1727,23 @@ export interface paths {
         put?: never;
         /** Rewind a session to before a user message; what follows is archived */
         post: operations["post_api_sessions_key_rewind"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{key}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the sub-agent sessions that a session started */
+        get: operations["get_api_sessions_key_tree"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1787,6 +1990,23 @@ export interface paths {
         put?: never;
         /** Call a tool */
         post: operations["post_api_tools_name"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/transcribe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Transcribe a recording: the body, with a Content-Type of audio/* */
+        post: operations["post_api_transcribe"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2197,6 +2417,8 @@ export interface components {
             decidedAt: string | null;
             /** @description Who decided it. */
             decidedBy: string | null;
+            /** @description The change of an edit or a patch, as a unified diff. */
+            diff: string | null;
             /** @description Effects of the call. */
             effects: components["schemas"]["Effects"];
             /** @description When it expires. */
@@ -2210,8 +2432,12 @@ export interface components {
             message: string | null;
             /** @description The rule `always` would add, as it would appear in `policy.rules`. */
             proposedRule: unknown;
+            /** @description The owner's words beside that rule. */
+            reason: string | null;
             /** @description The rule that asked. */
             rule: string;
+            /** @description The rule that asked, with its text. */
+            ruleShown: components["schemas"]["RuleShown"];
             /** @description Scope of the approval. */
             scope: components["schemas"]["ApprovalScope"];
             /** @description Session it belongs to, if any. */
@@ -2223,6 +2449,8 @@ export interface components {
             state: string;
             /** @description Untrusted text read before the call was requested. */
             taintedBy: string | null;
+            /** @description First line of the message that the agent works on. */
+            task: string | null;
             /** @description The tool. */
             tool: string;
         };
@@ -2297,52 +2525,12 @@ export interface components {
             /** @description Always true. */
             removed: boolean;
         };
-        /** @description An entry in its place in the chain. */
-        AuditEntry: {
-            /** @description The agent. */
-            agent: string;
-            /** @description Hex SHA-256 of the canonical arguments. */
-            argumentsDigest: string;
-            /** @description When. */
-            at: components["schemas"]["Timestamp"];
-            /**
-             * Format: uuid
-             * @description The call.
-             */
-            call: string | null;
-            /** @description The caller's key. */
-            caller: string;
-            /** @description The stable code of an error. */
-            code: string;
-            /**
-             * Format: uint64
-             * @description Duration in microseconds.
-             */
-            durationUs: number | null;
-            /** @description Effects of the call. */
-            effects: components["schemas"]["Effects"];
-            /** @description The hash that links it to all before it, in hex. */
-            hash: string;
-            /** @description What happened. */
-            kind: components["schemas"]["AuditKind"];
-            /**
-             * Format: int64
-             * @description Its number, from 1 without gaps.
-             */
-            seq: number;
-            /** @description Its status. */
-            status: components["schemas"]["AuditStatus"];
-            /** @description A short text, already redacted; cut at 2 KiB. */
-            summary: string;
-            /** @description The tool. */
-            tool: string;
-        };
         /** @description What happened. */
         AuditKind: "started" | "finished" | "refused" | "event";
         /** @description A list of audit entries. */
         AuditList: {
             /** @description Entries, newest first. */
-            entries: components["schemas"]["AuditEntry"][];
+            entries: components["schemas"]["AuditView"][];
         };
         /** @description A problem. */
         AuditProblem: {
@@ -2377,6 +2565,57 @@ export interface components {
              * @description Number of entries that retention removed, as its sealed checkpoint proves.
              */
             removed: number;
+        };
+        /** @description An audit entry with who it was. */
+        AuditView: {
+            /** @description Who decided to make the call, where that was not the caller itself: `agent:main` in a turn, or `job:ID`. */
+            actor?: string | null;
+            /** @description The agent. */
+            agent: string;
+            /** @description Hex SHA-256 of the canonical arguments. */
+            argumentsDigest: string;
+            /** @description When. */
+            at: components["schemas"]["Timestamp"];
+            /**
+             * Format: uuid
+             * @description The call.
+             */
+            call: string | null;
+            /** @description The caller's key. */
+            caller: string;
+            /** @description The stable code of an error. */
+            code: string;
+            /**
+             * Format: uint64
+             * @description Duration in microseconds.
+             */
+            durationUs: number | null;
+            /** @description Effects of the call. */
+            effects: components["schemas"]["Effects"];
+            /** @description The hash that links it to all before it, in hex. */
+            hash: string;
+            /** @description What happened. */
+            kind: components["schemas"]["AuditKind"];
+            /**
+             * Format: int64
+             * @description Its number, from 1 without gaps.
+             */
+            seq: number;
+            /** @description The session whose turn made the call. */
+            session?: string | null;
+            /** @description Its status. */
+            status: components["schemas"]["AuditStatus"];
+            /** @description A short text, already redacted; cut at 2 KiB. */
+            summary: string;
+            /** @description The tool. */
+            tool: string;
+            /** @description Who decided to make the call. */
+            who: components["schemas"]["Who2"];
+        };
+        /** @description The new session. */
+        Branched: {
+            /** @description Its key. */
+            sessionKey: string;
         };
         /** @description An account served by a bridge. */
         BridgeMade: {
@@ -2595,6 +2834,19 @@ export interface components {
             /** @description Whether a turn was running. */
             stopped: boolean;
         };
+        /** @description The servers of a program on the gateway's machine. */
+        ClientServers: {
+            /** @description The program, as `client` of an import. */
+            client: string;
+            /** @description The file with them. */
+            file: string;
+            /** @description Servers that can be imported. */
+            servers: components["schemas"]["ServerPreview"][];
+            /** @description Servers that cannot. */
+            skipped: components["schemas"]["SkippedView"][];
+            /** @description Its display name. */
+            title: string;
+        };
         /** @description Kind of collection. */
         CollectionKind: "datastore" | "filestore" | "knowledge" | "vault";
         /** @description A collection. */
@@ -2624,6 +2876,39 @@ export interface components {
             name: string;
             /** @description When what it holds last changed. */
             updated: components["schemas"]["Timestamp"];
+        };
+        /** @description The result of a check. */
+        ConfigChecked: {
+            /** @description What keeps the text from being written; empty if nothing does. */
+            problems: components["schemas"]["ConfigProblem"][];
+        };
+        /** @description The text of config.toml. */
+        ConfigFileText: {
+            /** @description The text, with secrets masked as `***`. */
+            text: string;
+            /** @description Its version, for a write. */
+            version: string;
+        };
+        /** @description The response after config.toml was replaced. */
+        ConfigFileWritten: {
+            /** @description Keys whose values changed. */
+            changed: string[];
+            /** @description Keys that take effect after a restart. */
+            needsRestart: string[];
+            /** @description The new version. */
+            version: string;
+        };
+        /** @description Something wrong in a text. */
+        ConfigProblem: {
+            /** @description Dotted key; empty for a syntax error. */
+            key: string;
+            /**
+             * Format: uint
+             * @description Line, counted from 1, if it has one.
+             */
+            line: number | null;
+            /** @description What is wrong. */
+            message: string;
         };
         /** @description Changes applied from config.toml. */
         ConfigReloaded: {
@@ -2811,8 +3096,35 @@ export interface components {
             /** @description Where it is. */
             uri: string;
         };
+        /** @description Size of a conversation, in tokens. */
+        ContextView: {
+            /**
+             * Format: uint64
+             * @description Size from which on older messages are summarised.
+             */
+            limit: number;
+            /**
+             * Format: uint64
+             * @description Tokens of the last request and its reply; an estimate if messages were removed since.
+             */
+            used: number;
+        };
         /** @description What happens to a call. */
         Decision: "allow" | "ask" | "deny";
+        /** @description A model server on the gateway's machine. */
+        DetectedServer: {
+            /** @description Its base URL, to add it by. */
+            baseUrl: string;
+            /** @description Ids of its models. */
+            models: string[];
+            /** @description What it is, such as `Ollama`. */
+            name: string;
+        };
+        /** @description Model servers on the gateway's machine. */
+        DetectedServers: {
+            /** @description Those that answered. */
+            found: components["schemas"]["DetectedServer"][];
+        };
         /** @description Well-known MCP servers. */
         DirectoryList: {
             /** @description The servers, the best match first. */
@@ -2882,6 +3194,11 @@ export interface components {
             new: boolean;
             /** @description Name at the server. */
             tool: string;
+        };
+        /** @description Programs with MCP servers. */
+        ImportList: {
+            /** @description The programs; one with several files is listed once for each. */
+            clients: components["schemas"]["ClientServers"][];
         };
         /** @description An incoming message. */
         Inbound: {
@@ -3126,6 +3443,33 @@ export interface components {
             count: number;
             /** @description Results, best first. */
             results: components["schemas"]["Remembered"][];
+        };
+        /** @description A message that matches. */
+        MessageMatch: {
+            /** @description Time, as RFC 3339. */
+            at: string;
+            /** @description The matches in `snippet`: start and end in UTF-16 units. */
+            marks: number[][];
+            /** @description `user`, `assistant` or `tool`. */
+            role: string;
+            /**
+             * Format: int64
+             * @description Number of the message in the session.
+             */
+            seq: number;
+            /** @description The session. */
+            sessionKey: string;
+            /** @description The text around the match, at most 200 characters on one line. */
+            snippet: string;
+            /** @description Its label, or else its title. */
+            title?: string | null;
+        };
+        /** @description Messages that match. */
+        MessageMatches: {
+            /** @description The best match first. */
+            matches: components["schemas"]["MessageMatch"][];
+            /** @description Whether there are more. */
+            more: boolean;
         };
         /**
          * @description A model by the name of its provider and its own: `openrouter/anthropic/claude-opus-5.5` is
@@ -3745,6 +4089,24 @@ export interface components {
             /** @description Rules, in order. */
             rules: components["schemas"]["Rule"][];
         };
+        /** @description The rule that asked. */
+        RuleShown: {
+            /** @description Where it is in the settings, such as `policy.rules.3`; `default` if no rule matched. */
+            source: string;
+            /** @description What it says. */
+            text: string;
+        };
+        /** @description Rules to start from. */
+        RuleTemplate: {
+            /** @description What the rules do, and what to adapt. */
+            description: string;
+            /** @description Its name. */
+            id: string;
+            /** @description The rules, for `policy.rules` or those of an agent. */
+            rules: components["schemas"]["Rule"][];
+            /** @description Display name. */
+            title: string;
+        };
         /** @description The names of secrets. */
         SecretNames: {
             /** @description The names. */
@@ -3763,6 +4125,19 @@ export interface components {
             name: string;
             /** @description Always true. */
             stored: boolean;
+        };
+        /** @description A secret that a server needs. */
+        SecretView: {
+            /** @description Whether it need not be given: it was pasted, or is stored in the vault. */
+            known: boolean;
+            /** @description What it is. */
+            label: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Whether the server works without it. */
+            optional: boolean;
+            /** @description Page where it can be found or created. */
+            url?: string | null;
         };
         /** @description Whether a sender may message the agents. */
         SenderState: "asking" | "approved" | "rejected";
@@ -3835,6 +4210,36 @@ export interface components {
              */
             verified: boolean;
         };
+        /** @description The log of a server. */
+        ServerLog: {
+            /** @description Last lines, oldest first. */
+            lines: string[];
+        };
+        /** @description What adding a server would do. Nothing is stored or started. */
+        ServerPreview: {
+            /** @description Whether adding it needs `confirm`, because it starts a program on the gateway's machine. */
+            confirm: boolean;
+            /** @description Names of its environment variables. */
+            env: string[];
+            /** @description Transport. */
+            kind: components["schemas"]["ServerKind"];
+            /** @description Its name. */
+            name: string;
+            /** @description What is not taken over, and why. */
+            notes: string[];
+            /** @description Whether it needs a login with OAuth. */
+            oauth: boolean;
+            /** @description What would keep it from working or from being added. */
+            problems: string[];
+            /** @description The exact program and its arguments, or the URL. */
+            runs: string[];
+            /** @description Its secrets. */
+            secrets: components["schemas"]["SecretView"][];
+            /** @description All servers of the pasted JSON. */
+            servers?: string[];
+            /** @description Values that it still needs and that are not secret. */
+            values: components["schemas"]["ListingInput"][];
+        };
         /** @description The response after a server was removed. */
         ServerRemoved: {
             /** @description Its name. */
@@ -3846,6 +4251,10 @@ export interface components {
         ServerShown: {
             /** @description Command. */
             command?: string | null;
+            /** @description Disabled tools, by the server's names. */
+            disabledTools: string[];
+            /** @description Whether it is enabled. */
+            enabled: boolean;
             /**
              * Format: uint
              * @description Number of tools held back for review.
@@ -3855,6 +4264,8 @@ export interface components {
             heldBack: components["schemas"]["HeldTool"][];
             /** @description Tools left out because one of their schemas cannot be used. */
             leftOut: components["schemas"]["LeftOutTool"][];
+            /** @description Whether it has a log: that of its program. */
+            log: boolean;
             /** @description Its name. */
             name: string;
             /** @description What is wrong, if anything. */
@@ -3890,15 +4301,21 @@ export interface components {
             /** @description Name at the server. */
             tool: string;
         };
-        /** @description The status of a server; only name and state if it is disabled. */
+        /** @description The status of a server; without details if it is disabled. */
         ServerView: {
             /** @description Command. */
             command?: string | null;
+            /** @description Disabled tools, by the server's names. */
+            disabledTools: string[];
+            /** @description Whether it is enabled. */
+            enabled: boolean;
             /**
              * Format: uint
              * @description Number of tools held back for review.
              */
             held?: number;
+            /** @description Whether it has a log: that of its program. */
+            log: boolean;
             /** @description Its name. */
             name: string;
             /** @description What is wrong, if anything. */
@@ -3918,6 +4335,13 @@ export interface components {
             type?: components["schemas"]["ServerKind"];
             /** @description URL. */
             url?: string | null;
+        };
+        /** @description What was imported. */
+        ServersImported: {
+            /** @description Servers that were added. */
+            added: string[];
+            /** @description Servers that were not. */
+            skipped: components["schemas"]["SkippedView"][];
         };
         /** @description The response after a compaction. */
         SessionCompacted: {
@@ -3965,7 +4389,7 @@ export interface components {
              * @description Number of sessions listed.
              */
             count: number;
-            /** @description Sessions, last used first. */
+            /** @description Sessions, pinned ones first, then last used first. */
             sessions: components["schemas"]["SessionView"][];
             /**
              * Format: uint64
@@ -3975,6 +4399,8 @@ export interface components {
         };
         /** @description A message of a session, as text. */
         SessionMessage: {
+            /** @description Why the turn failed here. */
+            error?: components["schemas"]["TurnFailure"] | null;
             /** @description Attached pictures. */
             pictures?: components["schemas"]["PictureRef"][];
             /** @description `user`, `assistant` or `tool`. */
@@ -3984,6 +4410,8 @@ export interface components {
              * @description Its number in the session.
              */
             seq: number;
+            /** @description Whether the turn was stopped here; the text is what had been written. */
+            stopped?: boolean;
             /** @description The text. */
             text: string;
             /** @description The tools that were called, or whose results these are. */
@@ -3995,6 +4423,11 @@ export interface components {
         SessionMessages: {
             /** @description Messages, oldest first. */
             messages: components["schemas"]["SessionMessage"][];
+            /**
+             * Format: int64
+             * @description With `around` or `after`: value of `after` for later messages; absent at the end.
+             */
+            nextAfter?: number | null;
             /** @description The session. */
             sessionKey: components["schemas"]["SessionKey"];
         };
@@ -4040,10 +4473,19 @@ export interface components {
             /** @description The session. */
             session: components["schemas"]["SessionWhole"];
         };
+        /** @description The sessions that the calls of a session started. */
+        SessionTree: {
+            /** @description Each after the one it was started by, at most 200. */
+            sessions: components["schemas"]["SubSessionView"][];
+        };
         /** @description A session. */
         SessionView: {
             /** @description Whose conversation. */
             agent: string;
+            /** @description Its agent, the same as `agent`. */
+            agentId: string;
+            /** @description Whether it is archived; a new message takes it out of the archive. */
+            archived: boolean;
             /** @description Whether a turn is running. */
             busy: boolean;
             /**
@@ -4053,6 +4495,8 @@ export interface components {
             costMicros: number;
             /** @description When it was made. */
             createdAt: string;
+            /** @description The folder it is listed in. */
+            folder?: string | null;
             /**
              * Format: int64
              * @description Input tokens since the last reset.
@@ -4064,6 +4508,11 @@ export interface components {
             lastActiveAt: string;
             /**
              * Format: uint64
+             * @description The same as `messages`.
+             */
+            messageCount: number;
+            /**
+             * Format: uint64
              * @description Messages in the context, without archived ones.
              */
             messages: number;
@@ -4072,17 +4521,27 @@ export interface components {
              * @description Output tokens since the last reset.
              */
             outputTokens: number;
+            /** @description Whether it is listed first. */
+            pinned: boolean;
             /** @description Current id; a reset changes it. */
             sessionId: string;
             /** @description Key, `agent:NAME:REST`. */
             sessionKey: string;
+            /** @description Title: made by a model after the first reply, before that the start of the first message. */
+            title?: string | null;
         };
         /** @description A session with its settings. */
         SessionWhole: {
             /** @description Whose conversation. */
             agent: string;
+            /** @description Its agent, the same as `agent`. */
+            agentId: string;
+            /** @description Whether it is archived; a new message takes it out of the archive. */
+            archived: boolean;
             /** @description Whether a turn is running. */
             busy: boolean;
+            /** @description Size of the conversation. */
+            context: components["schemas"]["ContextView"];
             /**
              * Format: int64
              * @description Cost since the last reset, in millionths of a dollar.
@@ -4090,6 +4549,8 @@ export interface components {
             costMicros: number;
             /** @description When it was made. */
             createdAt: string;
+            /** @description The folder it is listed in. */
+            folder?: string | null;
             /**
              * Format: int64
              * @description Input tokens since the last reset.
@@ -4103,14 +4564,23 @@ export interface components {
             lastResetAt: string | null;
             /**
              * Format: uint64
+             * @description The same as `messages`.
+             */
+            messageCount: number;
+            /**
+             * Format: uint64
              * @description Messages in the context, without archived ones.
              */
             messages: number;
+            /** @description The model in force, as `provider/model`: of the session, of its agent or the default. */
+            model?: components["schemas"]["ModelId"] | null;
             /**
              * Format: int64
              * @description Output tokens since the last reset.
              */
             outputTokens: number;
+            /** @description Whether it is listed first. */
+            pinned: boolean;
             /** @description Previous ids. */
             previous: string[];
             /**
@@ -4124,6 +4594,8 @@ export interface components {
             sessionKey: string;
             /** @description Its settings. */
             settings: components["schemas"]["SessionSettings"];
+            /** @description Title: made by a model after the first reply, before that the start of the first message. */
+            title?: string | null;
         };
         /** @description Requirements of a skill. */
         SkillNeedsShape: {
@@ -4213,8 +4685,35 @@ export interface components {
             /** @description All skills, by name. */
             skills: components["schemas"]["SkillStatus"][];
         };
+        /** @description A server that cannot be imported. */
+        SkippedView: {
+            /** @description Its name. */
+            name: string;
+            /** @description The reason. */
+            reason: string;
+        };
         /** @description Why a model stopped. */
         StopReason: "end" | "calls" | "length";
+        /** @description A session that a call of another one started. */
+        SubSessionView: {
+            /** @description Its agent. */
+            agentId: string;
+            /** @description When it was made. */
+            createdAt: string;
+            /** @description The model's id of the call that started it, if known. */
+            parentCallId?: string | null;
+            /** @description The session that started it. */
+            parentKey?: string | null;
+            /** @description Its key. `POST /api/chat/stop` and `chat.stop` stop its running turn. */
+            sessionKey: string;
+            /**
+             * @description State of its last turn: `queued`, `running`, `waiting` (for approval), `done`, `failed` or `stopped`; absent if it
+             *     has none yet.
+             */
+            state?: string | null;
+            /** @description Its title: the start of its task. */
+            title?: string | null;
+        };
         /** @description How hard to think. */
         Thinking: "none" | "minimal" | "low" | "medium" | "high" | "xhigh";
         /** @description Reasoning level. */
@@ -4347,10 +4846,31 @@ export interface components {
             /** @description Name used with model APIs and MCP. */
             wireName: string;
         };
+        /** @description The text of a recording. */
+        Transcribed: {
+            /** @description The text. */
+            text: string;
+        };
         /** @description The response after an object was trusted. */
         Trusted: {
             /** @description Whether it was untrusted before. */
             changed: boolean;
+        };
+        /** @description Why a turn failed. */
+        TurnFailure: {
+            /** @description The code that a failed request would have. */
+            code: string;
+            /** @description Stable name of the failure, such as `provider_rate_limited`. */
+            failure: string;
+            /** @description The reason; the last line may be a hint. */
+            message: string;
+            /**
+             * Format: uint64
+             * @description Milliseconds to wait before a retry, if known.
+             */
+            retryAfterMs?: number | null;
+            /** @description Whether the same message may succeed later without a change of it or of the settings. */
+            retryable: boolean;
         };
         /** @description Usage of a turn. */
         TurnUsage: {
@@ -4520,11 +5040,22 @@ export interface components {
             owner: boolean;
             /** @description Role of the token. */
             role: components["schemas"]["Role"];
+            /** @description Whether `POST /api/transcribe` works. */
+            transcription: boolean;
             /** @description Public URL of the gateway. */
             url: string | null;
             /** @description The gateway's version. */
             version: string;
         };
+        /** @description Who decided to make a call. */
+        Who2: {
+            /** @description What it is. */
+            kind: components["schemas"]["WhoKind"];
+            /** @description Name of the token, agent, job or node; for somebody in a chat, the channel and id. */
+            name: string;
+        };
+        /** @description What kind of caller it was. */
+        WhoKind: "person" | "agent" | "token" | "node" | "gateway";
     };
     responses: never;
     parameters: never;
@@ -5570,6 +6101,121 @@ export interface operations {
             };
         };
     };
+    post_api_config_check: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The text. */
+                    text: string;
+                };
+            };
+        };
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ConfigChecked"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    get_api_config_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ConfigFileText"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    put_api_config_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The text. A value that is still `***` keeps what it stands for. */
+                    text: string;
+                    /** @description The version it is based on; another current version is a conflict. */
+                    version: string;
+                };
+            };
+        };
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ConfigFileWritten"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
     post_api_config_reload: {
         parameters: {
             query?: never;
@@ -6195,6 +6841,39 @@ export interface operations {
             };
         };
     };
+    get_api_models_detect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["DetectedServers"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
     get_api_models_makers: {
         parameters: {
             query?: never;
@@ -6238,14 +6917,24 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /**
+                     * @description Instead of a preset: base URL of an OpenAI-compatible endpoint. A private address has to be in
+                     *     `egress.allow_private`, except for the usual ports of model servers on the gateway's machine.
+                     */
+                    baseUrl?: string | null;
                     /** @description Whether the model becomes `models.default`; by default only if there is none. */
                     default?: boolean | null;
-                    /** @description API key, stored in the vault under the preset's name. By default the existing key is used. */
+                    /**
+                     * @description API key, stored in the vault under the provider's name. By default the existing key of a preset is used; an
+                     *     endpoint gets no other key than this one.
+                     */
                     key?: string | null;
                     /** @description Name of the preset. */
-                    maker: string;
-                    /** @description Model id at the provider; the suggested one by default. */
+                    maker?: string | null;
+                    /** @description Model id at the provider; the suggested or only one by default. */
                     model?: string | null;
+                    /** @description With `baseUrl`: name of the provider; derived from the URL by default. */
+                    name?: string | null;
                 };
             };
         };
@@ -7250,6 +7939,79 @@ export interface operations {
             };
         };
     };
+    get_api_rules_templates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["RuleTemplate"][];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    get_api_search: {
+        parameters: {
+            query: {
+                /** @description Words that a message must contain, at most 1,000 characters; the last one may be the beginning of a word. */
+                query: string;
+                /** @description Only sessions of this agent; all by default. */
+                agent?: string | null;
+                /** @description Maximum number; 20 by default. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["MessageMatches"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
     get_api_secrets: {
         parameters: {
             query?: never;
@@ -7403,13 +8165,44 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Name: 1-32 of A-Z, a-z, 0-9, - and _. */
-                    name: string;
                     /**
-                     * @description The entry under `mcpServers` in config.toml. Only remote servers with a `url` can be added
-                     *     over the network; local commands are set in the file.
+                     * @description Its arguments.
+                     * @default []
                      */
-                    server: {
+                    args?: string[];
+                    /** @description Program to run on the gateway's machine; needs `confirm`. */
+                    command?: string | null;
+                    /**
+                     * @description Confirms that the command shown by the preview may run on the gateway's machine.
+                     * @default false
+                     */
+                    confirm?: boolean;
+                    /** @description Name in the directory; a local command needs `confirm`. */
+                    directory?: string | null;
+                    /**
+                     * @description Its environment variables.
+                     * @default {}
+                     */
+                    env?: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * @description Its headers.
+                     * @default {}
+                     */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                    /** @description JSON as it stands in READMEs; a local command needs `confirm`. */
+                    json?: string | null;
+                    /** @description Name: 1-32 of A-Z, a-z, 0-9, - and _. Of pasted JSON with several servers, the one to add. */
+                    name?: string | null;
+                    /** @description Secrets by name, stored in the vault. */
+                    secrets?: {
+                        [key: string]: string;
+                    };
+                    /** @description The entry under `mcpServers` in config.toml, for remote servers with a `url`. */
+                    server?: {
                         /**
                          * @description Agents that may use it, by name.
                          * @default [
@@ -7563,6 +8356,15 @@ export interface operations {
                          * @default null
                          */
                         url?: string | null;
+                    } | null;
+                    /** @description URL of a remote server. */
+                    url?: string | null;
+                    /**
+                     * @description Values that are not secret, by name.
+                     * @default {}
+                     */
+                    values?: {
+                        [key: string]: string;
                     };
                 };
             };
@@ -7578,6 +8380,155 @@ export interface operations {
                         /** @constant */
                         ok: true;
                         result: components["schemas"]["ServerAdded"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    get_api_servers_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ImportList"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    post_api_servers_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The program. */
+                    client: string;
+                    /** @description Names of its servers. */
+                    names: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ServersImported"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    post_api_servers_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Its arguments.
+                     * @default []
+                     */
+                    args?: string[];
+                    /** @description Program to run on the gateway's machine. */
+                    command?: string | null;
+                    /** @description Name in the directory. */
+                    directory?: string | null;
+                    /**
+                     * @description Its environment variables.
+                     * @default {}
+                     */
+                    env?: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * @description Its headers.
+                     * @default {}
+                     */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                    /** @description JSON as it stands in READMEs. */
+                    json?: string | null;
+                    /** @description Name: 1-32 of A-Z, a-z, 0-9, - and _. Of pasted JSON with several servers, the one to add. */
+                    name?: string | null;
+                    /** @description URL of a remote server. */
+                    url?: string | null;
+                    /**
+                     * @description Values that are not secret, by name.
+                     * @default {}
+                     */
+                    values?: {
+                        [key: string]: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ServerPreview"];
                     };
                 };
             };
@@ -7613,6 +8564,50 @@ export interface operations {
                         /** @constant */
                         ok: true;
                         result: components["schemas"]["ServerShown"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    put_api_servers_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Tools to disable, by the server's names; replaces the previous ones. */
+                    disabledTools?: string[] | null;
+                    /** @description Whether it is enabled. */
+                    enabled?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ServerView"];
                     };
                 };
             };
@@ -7694,6 +8689,44 @@ export interface operations {
                         /** @constant */
                         ok: true;
                         result: components["schemas"]["ServerAccepted"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    get_api_servers_name_log: {
+        parameters: {
+            query?: {
+                /** @description Number of lines; 200 by default. */
+                lines?: number | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["ServerLog"];
                     };
                 };
             };
@@ -8014,6 +9047,8 @@ export interface operations {
                 limit?: number | null;
                 /** @description Number to skip. */
                 offset?: number;
+                /** @description Whether to list the archived sessions, and only these. */
+                archived?: boolean;
             };
             header?: never;
             path?: never;
@@ -8115,6 +9150,53 @@ export interface operations {
             };
         };
     };
+    post_api_sessions_key_branch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Label of the new session, at most 200 characters. */
+                    label?: string | null;
+                    /**
+                     * Format: int64
+                     * @description Number of the user message before which the new session ends.
+                     */
+                    seq: number;
+                };
+            };
+        };
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["Branched"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
     post_api_sessions_key_compact: {
         parameters: {
             query?: never;
@@ -8167,6 +9249,10 @@ export interface operations {
                 limit?: number | null;
                 /** @description Only messages before this number. */
                 before?: number | null;
+                /** @description The messages around this number. */
+                around?: number | null;
+                /** @description Only messages after this number. */
+                after?: number | null;
             };
             header?: never;
             path: {
@@ -8212,6 +9298,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description Whether it is archived. */
+                    archived?: boolean | null;
+                    /**
+                     * @description The folder it is listed in, at most 100 characters; null or an empty text removes it from its folder.
+                     * @default null
+                     */
+                    folder?: string | null;
                     /**
                      * @description Label set by the user.
                      * @default null
@@ -8228,6 +9321,8 @@ export interface operations {
                      * @default null
                      */
                     model?: string | null;
+                    /** @description Whether it is listed first. */
+                    pinned?: boolean | null;
                     /**
                      * @description `{"mode":"manual"}`, `{"mode":"daily","atHour":4}` or `{"mode":"idle","idleMinutes":60}`.
                      * @default null
@@ -8389,6 +9484,41 @@ export interface operations {
                         /** @constant */
                         ok: true;
                         result: components["schemas"]["Rewound"];
+                    };
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    get_api_sessions_key_tree: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["SessionTree"];
                     };
                 };
             };
@@ -9159,6 +10289,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Envelope"];
+                };
+            };
+            /** @description error with a stable code */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Envelope"];
+                };
+            };
+        };
+    };
+    post_api_transcribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
+        responses: {
+            /** @description success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                        result: components["schemas"]["Transcribed"];
+                    };
                 };
             };
             /** @description error with a stable code */

@@ -45,6 +45,10 @@ ref?: (string | null)
 type: "image"
 })
 /**
+ * How a call ended.
+ */
+export type CallOutcome = ("ok" | "failed" | "denied" | "stopped")
+/**
  * Author of a message.
  */
 export type ChatRole = ("user" | "assistant" | "toolResult")
@@ -176,6 +180,7 @@ chat: ChatEventPayload
 "process.output": ProcessOutputEvent
 "process.unwatch": ProcessUnwatchEvent
 "process.watch": ProcessWatchEvent
+"session.changed": SessionChangedEvent
 "session.deleted": SessionDeletedEvent
 "tool.cancel": ToolCancelEvent
 "tool.invoke": ToolInvokeEvent
@@ -427,6 +432,13 @@ result: ProcessUnwatchResult
 "process.watch": {
 params: ProcessWatchParams
 result: ProcessWatchResult
+}
+/**
+ * Creates a session of the same agent with the messages before a user's message and the same settings; the original is not changed. An addition.
+ */
+"session.branch": {
+params: SessionBranchParams
+result: SessionBranchResult
 }
 /**
  * Removes all but the last messages from the model's context; they are archived.
@@ -817,6 +829,10 @@ restart?: (string | null)
  */
 retryAfterMs?: (number | null)
 /**
+ * For `error`: whether the same message may succeed later, without a change of it or of the settings; an addition.
+ */
+retryable?: (boolean | null)
+/**
  * The run; null if it belongs to none.
  */
 runId?: (string | null)
@@ -870,13 +886,35 @@ auditCall?: (string | null)
  */
 content: ChatBlock[]
 /**
- * For a tool result: duration of the call in milliseconds, if known; an addition.
+ * For an edit or a patch: the change as a unified diff. Line numbers are those of the changed piece if the position
+ * in the file is not known.
+ */
+diff?: (string | null)
+/**
+ * For a tool result: duration of its execution in milliseconds, without the time it waited for approval, if known;
+ * an addition.
  */
 durationMs?: (number | null)
+/**
+ * For a reply without a text: why its run failed; an addition.
+ */
+error?: (ChatError | null)
+/**
+ * Exit code of the program that it ran.
+ */
+exitCode?: (number | null)
 /**
  * For a tool result: whether it failed.
  */
 isError?: (boolean | null)
+/**
+ * For a call that ended: how.
+ */
+outcome?: (CallOutcome | null)
+/**
+ * Images in the result.
+ */
+pictures?: CallPicture[]
 /**
  * Who sent it.
  */
@@ -885,6 +923,10 @@ role: ChatRole
  * Its sequence number in the session; an addition.
  */
 seq?: (number | null)
+/**
+ * For a reply: whether its run was stopped here; its text is what had been written. An addition.
+ */
+stopped?: (boolean | null)
 /**
  * Time in milliseconds since 1970.
  */
@@ -902,6 +944,48 @@ toolName?: (string | null)
  * unknown; an addition.
  */
 usage?: (ChatUsage | null)
+/**
+ * Milliseconds it waited for approval; absent if it did not.
+ */
+waitedMs?: (number | null)
+}
+/**
+ * Why a run failed.
+ */
+export interface ChatError {
+/**
+ * The code a failed request would have.
+ */
+code: string
+/**
+ * Stable name of the failure, such as `provider_rate_limited`.
+ */
+failure: string
+/**
+ * The reason; its last line may be a hint.
+ */
+message: string
+/**
+ * Delay before a retry, if known.
+ */
+retryAfterMs?: (number | null)
+/**
+ * Whether the same message may succeed later, without a change of it or of the settings.
+ */
+retryable: boolean
+}
+/**
+ * An image in the result of a call.
+ */
+export interface CallPicture {
+/**
+ * MIME type.
+ */
+mimeType: string
+/**
+ * `SEQ/INDEX`: its bytes are at `GET /api/sessions/{key}/pictures/{seq}/{index}`.
+ */
+ref: string
 }
 /**
  * Usage of a run.
@@ -978,9 +1062,18 @@ auditCall?: (string | null)
  */
 callId: string
 /**
- * For `done`: duration in milliseconds.
+ * For an edit or a patch: the change as a unified diff. Line numbers are those of the changed piece if the position
+ * in the file is not known.
+ */
+diff?: (string | null)
+/**
+ * For `done`: duration of the execution in milliseconds, without the time it waited for approval.
  */
 durationMs?: (number | null)
+/**
+ * Exit code of the program that it ran.
+ */
+exitCode?: (number | null)
 /**
  * For `output`: length of the output before, in UTF-16 units; an addition.
  */
@@ -989,6 +1082,14 @@ offset?: (number | null)
  * For `done`: whether it succeeded.
  */
 ok?: (boolean | null)
+/**
+ * For a call that ended: how.
+ */
+outcome?: (CallOutcome | null)
+/**
+ * Images in the result.
+ */
+pictures?: CallPicture[]
 /**
  * The run it belongs to.
  */
@@ -1013,6 +1114,10 @@ text?: (string | null)
  * The tool.
  */
 tool: string
+/**
+ * Milliseconds it waited for approval; absent if it did not.
+ */
+waitedMs?: (number | null)
 }
 /**
  * Jobs or runs changed.
@@ -1144,6 +1249,15 @@ sessionId: string
  * The watch; the response has the same id.
  */
 watchId: string
+}
+/**
+ * A session appeared, or its title, its label or its place in lists changed.
+ */
+export interface SessionChangedEvent {
+/**
+ * Its key.
+ */
+sessionKey: string
 }
 /**
  * A session was deleted.
@@ -2806,6 +2920,32 @@ export interface ProcessWatchResult {
 watchId?: (string | null)
 }
 /**
+ * Selects the message to branch before.
+ */
+export interface SessionBranchParams {
+/**
+ * Label of the new session, at most 200 characters.
+ */
+label?: (string | null)
+/**
+ * Sequence number of the user's message before which the new session ends.
+ */
+seq: number
+/**
+ * The key of the session.
+ */
+sessionKey: string
+}
+/**
+ * The new session.
+ */
+export interface SessionBranchResult {
+/**
+ * Its key.
+ */
+sessionKey: string
+}
+/**
  * Selects a session to compact.
  */
 export interface SessionCompactParams {
@@ -2888,6 +3028,18 @@ sessionKey: string
  */
 export interface SessionGetResult {
 /**
+ * Its agent; an addition.
+ */
+agentId?: string
+/**
+ * Whether it is archived; an addition.
+ */
+archived?: boolean
+/**
+ * Size of the conversation; an addition.
+ */
+context?: (SessionContext | null)
+/**
  * Cost since it was last cleared, in millionths of a dollar; an addition.
  */
 costMicros?: (number | null)
@@ -2895,6 +3047,10 @@ costMicros?: (number | null)
  * Creation time.
  */
 createdAt: number
+/**
+ * The folder it is listed in; an addition.
+ */
+folder?: (string | null)
 /**
  * Its label.
  */
@@ -2907,6 +3063,14 @@ lastResetAt?: (number | null)
  * Number of messages in the model's context.
  */
 messageCount: number
+/**
+ * The model in force: of the session, of its agent or the default; an addition.
+ */
+model?: (ModelName | null)
+/**
+ * Whether it is listed first; an addition.
+ */
+pinned?: boolean
 /**
  * Former ids, oldest first.
  */
@@ -2928,6 +3092,10 @@ sessionKey: string
  */
 settings: SessionSettingsShape
 /**
+ * Its title; an addition.
+ */
+title?: (string | null)
+/**
  * Tokens since it was last cleared.
  */
 tokens: SessionTokens
@@ -2935,6 +3103,19 @@ tokens: SessionTokens
  * Time of the last change.
  */
 updatedAt: number
+}
+/**
+ * Size of a conversation, in tokens.
+ */
+export interface SessionContext {
+/**
+ * Size from which on older messages are summarised.
+ */
+limit: number
+/**
+ * Tokens of the last request and its reply; an estimate if messages were removed since.
+ */
+used: number
 }
 /**
  * When a session is cleared automatically.
@@ -2996,6 +3177,14 @@ total: number
  */
 export interface SessionHistoryParams {
 /**
+ * Only messages after this sequence number; an addition.
+ */
+after?: (number | null)
+/**
+ * The messages around this sequence number; an addition.
+ */
+around?: (number | null)
+/**
  * Only messages before this sequence number; default: the last ones.
  */
 before?: (number | null)
@@ -3020,6 +3209,10 @@ currentSessionId: string
  * The messages.
  */
 messages: ChatMessage[]
+/**
+ * With `around` or `after`: value of `after` for later messages; absent at the end. An addition.
+ */
+nextAfter?: (number | null)
 /**
  * Value of `before` for earlier messages; absent at the beginning.
  */
@@ -3092,6 +3285,11 @@ auditCall?: (string | null)
  */
 callId: string
 /**
+ * For an edit or a patch: the change as a unified diff. Line numbers are those of the changed piece if the position
+ * in the file is not known.
+ */
+diff?: (string | null)
+/**
  * Duration in milliseconds.
  */
 durationMs?: (number | null)
@@ -3100,9 +3298,17 @@ durationMs?: (number | null)
  */
 elapsedMs: number
 /**
+ * Exit code of the program that it ran.
+ */
+exitCode?: (number | null)
+/**
  * Whether it succeeded; absent while it is running.
  */
 ok?: (boolean | null)
+/**
+ * For a call that ended: how.
+ */
+outcome?: (CallOutcome | null)
 /**
  * Its output so far, or the end of it.
  */
@@ -3112,9 +3318,17 @@ output?: string
  */
 outputFrom: number
 /**
+ * Images in the result.
+ */
+pictures?: CallPicture[]
+/**
  * Beginning of the result.
  */
 shown?: (string | null)
+/**
+ * Milliseconds it waited for approval; absent if it did not.
+ */
+waitedMs?: (number | null)
 /**
  * Whether it is waiting for approval.
  */
@@ -3146,9 +3360,21 @@ timestamp: number
  */
 export interface SessionPatchParams {
 /**
+ * Whether it is archived; an addition.
+ */
+archived?: (boolean | null)
+/**
+ * The folder it is listed in, at most 100 characters; null or an empty text removes it from its folder. An addition.
+ */
+folder?: (string | null)
+/**
  * Its label, at most 200 characters.
  */
 label?: (string | null)
+/**
+ * Whether it is listed first; an addition.
+ */
+pinned?: (boolean | null)
 /**
  * When it is cleared automatically.
  */
@@ -3188,6 +3414,14 @@ thinkingLevel?: (string | null)
  */
 export interface SessionPatchResult {
 /**
+ * Whether it is archived; an addition.
+ */
+archived?: boolean
+/**
+ * The folder it is listed in; an addition.
+ */
+folder?: (string | null)
+/**
  * Its label.
  */
 label?: (string | null)
@@ -3195,6 +3429,10 @@ label?: (string | null)
  * Always true.
  */
 ok: boolean
+/**
+ * Whether it is listed first; an addition.
+ */
+pinned?: boolean
 /**
  * When it is cleared automatically.
  */
@@ -3382,9 +3620,21 @@ sessionKey: string
  */
 export interface SessionStatsResult {
 /**
+ * Its agent; an addition.
+ */
+agentId?: string
+/**
  * The approval request it is waiting for; an addition.
  */
 approvalId?: (string | null)
+/**
+ * Whether it is archived; an addition.
+ */
+archived?: boolean
+/**
+ * Size of the conversation; an addition.
+ */
+context?: (SessionContext | null)
 /**
  * Cost since it was last cleared, in millionths of a dollar; an addition.
  */
@@ -3393,6 +3643,10 @@ costMicros?: (number | null)
  * Creation time.
  */
 createdAt: number
+/**
+ * The folder it is listed in; an addition.
+ */
+folder?: (string | null)
 /**
  * Whether it has an active run.
  */
@@ -3409,6 +3663,14 @@ lastResetAt?: (number | null)
  * Number of messages in the model's context.
  */
 messageCount: number
+/**
+ * The model in force: of the session, of its agent or the default; an addition.
+ */
+model?: (ModelName | null)
+/**
+ * Whether it is listed first; an addition.
+ */
+pinned?: boolean
 /**
  * Former ids, oldest first.
  */
@@ -3434,6 +3696,10 @@ sessionKey: string
  */
 settings: SessionSettingsShape
 /**
+ * Its title; an addition.
+ */
+title?: (string | null)
+/**
  * Tokens since it was last cleared.
  */
 tokens: SessionTokens
@@ -3451,6 +3717,10 @@ uptime: number
  */
 export interface SessionsListParams {
 /**
+ * Whether to list the archived sessions, and only these; default: false. An addition.
+ */
+archived?: (boolean | null)
+/**
  * Maximum number of results; default 100, at most 1000.
  */
 limit?: (number | null)
@@ -3460,7 +3730,7 @@ limit?: (number | null)
 offset?: (number | null)
 }
 /**
- * Sessions, most recently active first.
+ * Sessions, pinned ones first, then most recently active first.
  */
 export interface SessionsListResult {
 /**
@@ -3477,11 +3747,23 @@ sessions: SessionEntry[]
  */
 export interface SessionEntry {
 /**
+ * Its agent; an addition.
+ */
+agentId?: string
+/**
+ * Whether it is archived; a new message takes it out of the archive. An addition.
+ */
+archived?: boolean
+/**
  * Creation time.
  */
 createdAt: number
 /**
- * Its label.
+ * The folder it is listed in; an addition.
+ */
+folder?: (string | null)
+/**
+ * Its label: what a user named it.
  */
 label?: (string | null)
 /**
@@ -3489,9 +3771,21 @@ label?: (string | null)
  */
 lastActiveAt: number
 /**
+ * Number of messages in the model's context; an addition.
+ */
+messageCount?: number
+/**
+ * Whether it is listed first; an addition.
+ */
+pinned?: boolean
+/**
  * Its key.
  */
 sessionKey: string
+/**
+ * Its title: made by a model after the first reply, before that the start of the first message. An addition.
+ */
+title?: (string | null)
 }
 /**
  * Selects an agent.

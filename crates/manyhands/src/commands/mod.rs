@@ -102,13 +102,18 @@ pub async fn run(command: Option<Command>, ctx: &CliContext) -> Done {
         Command::Completions { shell } => {
             // Generated into memory: clap would panic if the pipe is closed.
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Args::definition(), "manyhands", &mut script);
+            clap_complete::generate(
+                shell,
+                &mut Args::definition(crate::VERSION),
+                "manyhands",
+                &mut script,
+            );
             manyhands_terminal::output::bytes(&script)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Man { dir } => {
             // Written by the program itself, so that its packages need no second list of its commands.
-            clap_mangen::generate_to(Args::definition(), &dir)
+            clap_mangen::generate_to(Args::definition(crate::VERSION), &dir)
                 .map_err(|e| Failure(format!("{}: {e}", dir.display())))?;
             Ok(ExitCode::SUCCESS)
         }

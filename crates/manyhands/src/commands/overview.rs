@@ -19,7 +19,7 @@ const MAX_NAMES: usize = 8;
 
 /// Prints the gateway's state and next steps.
 pub async fn run(ctx: &CliContext) -> Done {
-    let name = format!("manyhands {}", env!("MANYHANDS_VERSION"));
+    let name = format!("manyhands {}", crate::VERSION);
     output::print_styled(&[(&name, Style::STRONG)]);
     let mut steps = Vec::new();
     match Overview::read(ctx).await {

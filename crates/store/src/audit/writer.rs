@@ -33,6 +33,10 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Receives the outcome once the entry is on disk or failed.
 pub(super) type Done = oneshot::Sender<Result<(), StoreError>>;
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all messages are entries, which a box would make slower"
+)]
 pub(super) enum WriterMessage {
     Record {
         entry: AuditEntry,

@@ -153,7 +153,7 @@ pub struct Cp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Args, Command};
+    use crate::{Args, Command};
     use clap::Parser;
 
     fn parse(line: &str) -> Result<Command, String> {

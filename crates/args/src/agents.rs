@@ -277,7 +277,7 @@ fn levels() -> impl TypedValueParser<Value = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Args, Command};
+    use crate::{Args, Command};
     use clap::Parser;
 
     fn parse(line: &str) -> Result<Command, String> {

@@ -1,4 +1,11 @@
-//! Command-line arguments.
+//! The arguments of the command line: commands, options, help and examples.
+//!
+//! A crate of its own, so that it compiles beside the commands, and tests can use it.
+
+#![allow(
+    missing_docs,
+    reason = "doc comments are the help that users read; the groups of options have none"
+)]
 
 mod agents;
 mod channels;
@@ -42,23 +49,31 @@ pub use servers::{
 
 /// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
 #[derive(Parser)]
-#[command(
-    name = "manyhands",
-    version = env!("MANYHANDS_VERSION"),
-    propagate_version = true,
-    max_term_width = 100
-)]
+#[command(name = "manyhands", propagate_version = true, max_term_width = 100)]
 pub struct Args {
     /// Data directory of the gateway.
-    #[arg(long, global = true, env = "MANYHANDS_HOME", value_name = "DIR")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Gateway options",
+        env = "MANYHANDS_HOME",
+        value_name = "DIR"
+    )]
     pub home: Option<PathBuf>,
     /// URL of the gateway; default: the one running on this home.
-    #[arg(long, global = true, env = "MANYHANDS_URL", value_name = "URL")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Gateway options",
+        env = "MANYHANDS_URL",
+        value_name = "URL"
+    )]
     pub url: Option<String>,
     /// Access token; default: the owner's token of this home.
     #[arg(
         long,
         global = true,
+        help_heading = "Gateway options",
         env = "MANYHANDS_TOKEN",
         hide_env_values = true,
         value_name = "TOKEN"
@@ -74,13 +89,14 @@ pub struct Args {
 
 impl Args {
     /// Parses the command line; exits with an explanation if it is invalid.
-    pub fn read() -> Self {
-        Self::from_matches(Self::definition().get_matches()).unwrap_or_else(|error| error.exit())
+    pub fn read(version: &'static str) -> Self {
+        Self::from_matches(Self::definition(version).get_matches())
+            .unwrap_or_else(|error| error.exit())
     }
 
     /// The definition of all commands, with groups and examples in the help.
-    pub fn definition() -> clap::Command {
-        help::complete(Self::command())
+    pub fn definition(version: &'static str) -> clap::Command {
+        help::complete(Self::command().version(version))
     }
 
     /// For `mcp add`, `--url` is the MCP server's URL; the gateway's comes from the environment.
@@ -546,7 +562,7 @@ mod tests {
 
     #[test]
     fn the_argument_definitions_are_consistent() {
-        Args::definition().debug_assert();
+        Args::definition("0").debug_assert();
     }
 
     /// Arguments of subcommands with the id of a global option, which clap would mix up.

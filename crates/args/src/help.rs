@@ -75,7 +75,8 @@ pub fn complete(command: Command) -> Command {
 }
 
 /// Sets the usage of a command and of those below it. The usage that clap composes for an error
-/// contains the options that were given, and one from the environment counts as given.
+/// contains the options that were given, and one from the environment counts as given. Arguments cannot be changed
+/// here: a command that was built finds them by their position.
 fn with_usage(mut command: Command) -> Command {
     let usage = command.render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned();
@@ -85,15 +86,6 @@ fn with_usage(mut command: Command) -> Command {
         .collect();
     for name in names {
         command = command.mut_subcommand(name, with_usage);
-    }
-    let is_top = command.get_name() == "manyhands";
-    let globals = command
-        .get_arguments()
-        .filter(|arg| arg.is_global_set() && !is_top);
-    let globals: Vec<_> = globals.map(|arg| arg.get_id().clone()).collect();
-    for id in globals {
-        // Below the options of the command itself.
-        command = command.mut_arg(id, |arg| arg.help_heading("Gateway options"));
     }
     command.override_usage(usage)
 }
@@ -150,7 +142,7 @@ fn list(examples: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Args;
+    use crate::Args;
 
     fn visible(command: &Command) -> Vec<&str> {
         let visible = command.get_subcommands().filter(|sub| !sub.is_hide_set());
@@ -160,7 +152,7 @@ mod tests {
 
     #[test]
     fn every_command_is_in_one_group_and_has_examples() {
-        let command = Args::definition();
+        let command = Args::definition("0");
         let mut grouped: Vec<&str> = GROUPS
             .iter()
             .flat_map(|(_, names)| *names)
@@ -186,7 +178,7 @@ mod tests {
             let line = line.split(" < ").next().unwrap_or_default();
             let line = line.split(" && ").next().unwrap_or_default();
             let words = words(line);
-            let parsed = Args::definition().try_get_matches_from(&words);
+            let parsed = Args::definition("0").try_get_matches_from(&words);
             assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
         }
     }
@@ -209,7 +201,7 @@ mod tests {
     #[test]
     fn usage_lines_contain_no_option_from_the_environment() {
         let given = ["manyhands", "--home", "/tmp/x", "call"];
-        let refused = Args::definition().try_get_matches_from(given);
+        let refused = Args::definition("0").try_get_matches_from(given);
         let text = refused.err().expect("a tool is missing").to_string();
         assert!(
             text.contains("Usage: manyhands call [OPTIONS] <TOOL> [JSON|-]"),

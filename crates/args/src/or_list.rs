@@ -88,7 +88,7 @@ impl Lists for Heartbeat {
 
 #[cfg(test)]
 mod tests {
-    use crate::args::{Args, Command};
+    use crate::{Args, Command};
     use clap::Parser;
 
     fn parse(line: &str) -> Result<Command, clap::Error> {
