@@ -239,11 +239,10 @@ fn messages_are_found_as_they_are_typed_by_whoever_may_see_them() {
             );
         }
     }
-    assert_eq!(
+    assert!(
         one["sessionKey"]
             .as_str()
-            .is_some_and(|key| key.contains(":main:")),
-        true
+            .is_some_and(|key| key.contains(":main:"))
     );
     let theirs = search(&bot, "teapo");
     let theirs: Vec<&str> = keys(theirs["matches"].as_array().expect("matches"));

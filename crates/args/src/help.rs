@@ -202,7 +202,7 @@ mod tests {
     fn usage_lines_contain_no_option_from_the_environment() {
         let given = ["manyhands", "--home", "/tmp/x", "call"];
         let refused = Args::definition("0").try_get_matches_from(given);
-        let text = refused.err().expect("a tool is missing").to_string();
+        let text = refused.expect_err("a tool is missing").to_string();
         assert!(
             text.contains("Usage: manyhands call [OPTIONS] <TOOL> [JSON|-]"),
             "{text}"

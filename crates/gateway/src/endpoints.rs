@@ -373,7 +373,6 @@ impl Gateway {
             max_bytes: Some(MAX_LIST),
             // A redirect must not decide where the models are.
             max_redirects: Some(0),
-            ..FetchLimits::default()
         };
         let answer: Response = match local_port(&url) {
             Some(_) => {

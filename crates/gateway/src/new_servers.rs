@@ -520,7 +520,7 @@ impl Gateway {
         };
         UserEnv {
             user: self.user_home(),
-            env: names.filter_map(|name| value(name)).collect(),
+            env: names.filter_map(value).collect(),
         }
     }
 }

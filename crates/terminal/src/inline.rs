@@ -239,7 +239,7 @@ fn closing(text: &str, mark: &str) -> Option<usize> {
             // The first star of `**` does not close `*`.
             && (mark.len() > 1 || (after != run && before != run))
             && !(mark.starts_with('_') && after.is_some_and(char::is_alphanumeric))
-            && text[..start].matches('`').count() % 2 == 0;
+            && text[..start].matches('`').count().is_multiple_of(2);
         if closes {
             return Some(start);
         }

@@ -33,10 +33,10 @@ pub struct FileMention {
 
 /// Start of the mention that is being typed at the end of a text.
 pub fn open_mention(before: &str) -> Option<usize> {
-    let starts = before
+    let mut starts = before
         .match_indices('@')
         .filter(|(at, _)| begins_word(before, *at));
-    let (at, _) = starts.last()?;
+    let (at, _) = starts.next_back()?;
     let rest = &before[at + 1..];
     let is_open = match rest.strip_prefix('"') {
         Some(quoted) => !quoted.contains('"'),
