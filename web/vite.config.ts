@@ -35,5 +35,5 @@ export default defineConfig({
   },
   server: { proxy: gateway() },
   preview: { proxy: gateway() },
-  test: { include: ['tests/**/*.test.ts'], environment: 'node' },
+  test: { include: ['tests/**/*.test.ts'], environment: 'node', css: true },
 });

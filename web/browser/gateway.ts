@@ -123,6 +123,15 @@ export class Gateway {
     await this.program.says(/ is up at (\S+)/);
   }
 
+  /** Ends it for a while; `resume` starts it at the same address. */
+  async pause(): Promise<void> {
+    await this.program.end();
+  }
+
+  async resume(): Promise<void> {
+    await this.restart();
+  }
+
   get home(): string {
     return join(this.folder, 'home');
   }

@@ -108,7 +108,7 @@ describe('what came of a call', () => {
 describe('what a turn leaves', () => {
   it('is a reply that was stopped, and why one failed, before the next message', () => {
     const stopped = { role: 'assistant', seq: 2, content: [{ type: 'text', text: 'half' }], stopped: true } as ChatMessage;
-    const failed = { role: 'assistant', seq: 4, content: [], error: { code: 'unavailable', message: 'overloaded\nhint: wait', retryable: true } } as ChatMessage;
+    const failed = { role: 'assistant', seq: 4, content: [], error: { code: 'unavailable', message: 'overloaded\nhint: wait', retryable: true } } as unknown as ChatMessage;
     const items = shown([said(1, 'one'), stopped, said(3, 'two'), failed, said(5, 'three')]);
     expect(items).toMatchObject([{ kind: 'user' }, { kind: 'agent', text: 'half', stopped: true }, { kind: 'user' }, { kind: 'error', message: 'overloaded', hint: 'wait', code: 'unavailable' }, { kind: 'user', text: 'three' }]);
   });

@@ -57,6 +57,8 @@ const LITERAL = new Set(['code', 'kbd', 'style', 'script']);
 const letters = /\p{L}{2,}/u;
 /** Names that are the same in every language, and units of CSS. */
 const NAMES = new Set(['Manyhands', 'JSON', 'ID', 'UTC']);
+/** Examples of what is typed into a field: names, addresses and commands, which are the same in every language. */
+const EXAMPLE = /^(@ada|signal|laptop|notes|files|X-Api-Key|\$\{notes-key\}|API_KEY=…|npx -y .*|https:\/\/\S+|(laptop|gsv):\S+|\{\s*"mcpServers"[^]*\})$/;
 
 type Node = { type?: string; name?: string; data?: string; value?: unknown } & Record<string, unknown>;
 
@@ -116,7 +118,7 @@ function own(text: string): string[] {
   const parsed = parseComponent(text, { modern: true });
   literals(parsed.fragment, found);
   announced(parsed.instance, found);
-  return found.filter((words) => !NAMES.has(words));
+  return found.filter((words) => !NAMES.has(words) && !EXAMPLE.test(words));
 }
 
 test('texts outside the catalogue are found wherever they stand', () => {

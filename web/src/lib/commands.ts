@@ -48,7 +48,7 @@ const THEMES: [Theme, string, string][] = [['system', t('shell.themeSystem'), 's
 const otherTheme = (): Theme => ((theme.now === 'system' ? matchMedia('(prefers-color-scheme: dark)').matches : theme.now === 'dark') ? 'light' : 'dark');
 
 /** The key that stands before letters here. */
-export const MOD = /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';
+export const MOD = /Mac|iP(hone|ad)/.test(globalThis.navigator?.platform ?? '') ? '⌘' : 'Ctrl';
 
 /** General keys, as the list of shortcuts and the palette show them. */
 export const shortcuts: { keys: string[]; does: string; chat?: true }[] = [

@@ -18,7 +18,7 @@ class Live {
   /** The connection went, and is not back yet, however often it is tried meanwhile. */
   lost = $state(false);
   /** The browser has no network at all. */
-  offline = $state(!navigator.onLine);
+  offline = $state(globalThis.navigator?.onLine === false);
   /** Grows with every new connection: what was looked at before may be out of date. */
   epoch = $state(0);
   who = $state.raw<Who | null>(null);

@@ -1,6 +1,7 @@
 // MCP servers, as the pages about them see them.
 
 import type { ServerView } from '../../lib/answers';
+import type { At } from '../../lib/http';
 import type { Key } from '../../lib/i18n';
 
 /** A server; what an older gateway does not say is absent. */
@@ -24,21 +25,9 @@ export type Draft = {
 export type Wanted = { name: string; description: string; url?: string | null; scopes?: string[]; optional?: boolean; default?: string | null };
 
 /** What adding a draft would do. */
-export type Preview = {
-  name: string;
-  kind: 'stdio' | 'http' | 'openapi';
-  runs: string[] | string;
-  env: string[];
-  secrets: { name: string; label: string; url?: string; optional?: boolean; known?: boolean }[];
-  values?: Wanted[];
-  problems: string[];
-  notes?: string[];
-  confirm?: boolean;
-  oauth?: boolean;
-  servers?: string[];
-};
-
-export type ImportClient = { client: string; title?: string; file?: string; servers: Preview[]; skipped?: { name: string; reason: string }[] };
+export type Preview = At<'/api/servers/preview', 'post'>;
+/** Another AI client on the gateway's machine, and its servers. */
+export type ImportClient = At<'/api/servers/import'>['clients'][number];
 
 /** What to do about a server that fails, judged by its error. */
 export function advice(problem: string, local: boolean): Key {
