@@ -142,3 +142,12 @@ test('no component holds texts of its own', () => {
     });
   expect(broken).toEqual([]);
 });
+
+test('a module that shows texts of an area loads them', () => {
+  const first = ['common', 'shell', 'login', 'parts'];
+  const lacking = [...source].flatMap(([file, text]) => {
+    const shown = new Set([...text.matchAll(/['"`]([a-z]+)\.([A-Za-z0-9]+)/g)].filter(([, area, key]) => Object.hasOwn((en as Record<string, object>)[area ?? ''] ?? {}, key ?? '')).map(([, area]) => area ?? ''));
+    return [...shown].filter((area) => !first.includes(area) && !text.includes(`texts/use/${area}'`)).map((area) => `${file}: ${area}`);
+  });
+  expect(lacking).toEqual([]);
+});

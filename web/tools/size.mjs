@@ -35,17 +35,24 @@ const entry = needs('index.html');
 const pages = Object.entries(manifest).filter(([, chunk]) => chunk.isDynamicEntry);
 console.log('compressed sizes');
 console.log(`${kib(await total(entry))}  shell`);
-// A page and the texts of one language are loaded at once; libraries of a page, such as the terminal, when they are used.
-const largest = { page: 0, texts: 0 };
+// A page and its texts in one language are loaded at once; libraries of a page, such as the terminal, and what appears only
+// after something was done, when they are used.
+const isPage = (/** @type {string} */ key) => /^(src\/pages\/[^/]+\.svelte|_Chat-.*\.js|src\/pages\/chat\/Chat\.svelte)$/.test(key);
+const SHARED = ['common', 'shell', 'login', 'parts'];
+let [page, texts, shared] = [0, 0, 0];
 for (const [key] of pages) {
   const extra = new Set([...needs(key)].filter((file) => !entry.has(file)));
   const bytes = await total(extra);
-  if (key.endsWith('.svelte')) largest.page = Math.max(largest.page, bytes);
-  else if (key.startsWith('src/texts/')) largest.texts = Math.max(largest.texts, bytes);
-  console.log(`${kib(bytes)}  ${key}`);
+  const area = /^src\/texts\/en\/(\w+)\.json$/.exec(key)?.[1];
+  if (isPage(key)) page = Math.max(page, bytes);
+  if (area && SHARED.includes(area)) shared += bytes;
+  else if (area) texts = Math.max(texts, bytes);
+  if (!key.startsWith('src/texts/')) console.log(`${kib(bytes)}  ${key}`);
 }
-const first = (await weigh('index.html')) + (await total(entry)) + largest.page + largest.texts;
-console.log(`${kib(first)}  first load: the shell, the texts and the largest page (budget ${kib(BUDGET).trim()})`);
+console.log(`${kib(shared)}  texts of the shell`);
+console.log(`${kib(texts)}  texts of a page, at most`);
+const first = (await weigh('index.html')) + (await total(entry)) + shared + page + texts;
+console.log(`${kib(first)}  first load: the shell, the largest page and their texts (budget ${kib(BUDGET).trim()})`);
 
 // The guide is not part of any page of the gateway, but of the program.
 const chapters = (await readdir(new URL('docs/', dist), { recursive: true })).filter((file) => file.endsWith('.gz'));

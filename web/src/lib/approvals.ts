@@ -1,5 +1,6 @@
 // A request for approval as it is shown: which rule asked, why, and what an edit would change.
 
+import '../texts/use/approvals';
 import type { Approval, Effect } from './answers';
 import { difference } from './diff';
 import { t, type Key } from './i18n';

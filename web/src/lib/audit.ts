@@ -1,5 +1,6 @@
 // The audit log as people read it: who did what to what, with the entries of one call as one row.
 
+import '../texts/use/activity';
 import type { AuditEntry } from './answers';
 import { t } from './i18n';
 import { plain } from './safe';

@@ -1,5 +1,6 @@
 // Days as the gateway writes them, and what was counted on each.
 
+import '../texts/use/activity';
 import { locale, t } from './i18n';
 
 /** The last days up to today, whether something was counted or not, as `2027-03-01`. */

@@ -1,3 +1,4 @@
+/// <reference types="vite/client" />
 // Every text that a person reads on the page, in their language. `src/texts/LANGUAGE/AREA.json` holds the messages of one
 // area; English decides which keys exist, and the compiler refuses a language that lacks one.
 //
@@ -13,12 +14,6 @@ export type Values = Record<string, string | number>;
 
 export const languages = { en: 'English', de: 'Deutsch', ja: '日本語' } as const;
 export type Language = keyof typeof languages;
-
-const load: Record<Language, () => Promise<{ default: Texts }>> = {
-  en: () => import('../texts/en'),
-  de: () => import('../texts/de'),
-  ja: () => import('../texts/ja'),
-};
 
 const STORED = 'language';
 const known = (name: string | null | undefined): name is Language => name !== null && name !== undefined && Object.hasOwn(languages, name);
@@ -43,8 +38,17 @@ export const language: Language = chosen() ?? preferred(typeof navigator === 'un
 /** The language with the region that the browser prefers for it: dates and numbers differ between en-US and en-GB. */
 export const locale: string = (typeof navigator === 'undefined' ? [] : (navigator.languages ?? [])).find((tag) => tag.toLowerCase().split('-')[0] === language) ?? language;
 
-// Awaited while modules load, so that texts can be used anywhere, also in constants.
-const texts = (await load[language]()).default as Record<string, Record<string, string>>;
+const files = import.meta.glob<Record<string, string>>('../texts/*/*.json', { import: 'default' });
+const texts: Record<string, Record<string, string>> = {};
+
+/** Loads the messages of an area. A module that shows some imports `texts/use/AREA`, which awaits this while modules
+ *  load, so that texts can be used anywhere, also in constants, and a page brings only its own. */
+export async function use(area: keyof English): Promise<void> {
+  texts[area] ??= (await files[`../texts/${language}/${area}.json`]?.()) ?? {};
+}
+
+// What the shell and shared parts show is there before any of them.
+await Promise.all((['common', 'shell', 'login', 'parts'] as const).map(use));
 if (typeof document !== 'undefined') document.documentElement.lang = language;
 
 /** The message of a key, with its values. */

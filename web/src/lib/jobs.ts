@@ -1,5 +1,6 @@
 // When a job is due: between what the gateway keeps and what a form shows. What was not touched stays as it was.
 
+import '../texts/use/jobs';
 import { locale, t } from './i18n';
 import { ahead } from './words';
 

@@ -1,5 +1,6 @@
 // When an agent asks for approval where no rule matches.
 
+import '../texts/use/approvals';
 import { t } from './i18n';
 
 export const MODES = [

@@ -1,5 +1,6 @@
 // Requests for approval outside of the page: browser notifications for whoever wants them, and the badge of the installed page.
 
+import '../texts/use/approvals';
 import { t } from './i18n';
 import { link } from './route.svelte';
 

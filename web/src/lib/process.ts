@@ -1,5 +1,6 @@
 // What a node's `Process` tool lists. A result of a tool, not of the API: nodes bring their own tools.
 
+import '../texts/use/nodes';
 import { t } from './i18n';
 import { number } from './words';
 

@@ -1,5 +1,6 @@
 // A rule of the policy as a form has it, as the settings have it, and as it is read.
 
+import '../texts/use/approvals';
 import type { Rule } from './answers';
 import { effectName } from './approvals';
 import { t, type Key } from './i18n';

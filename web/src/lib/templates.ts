@@ -1,5 +1,6 @@
 // Rules that many people want, with what has to be filled in: offered where rules are added.
 
+import '../texts/use/approvals';
 import type { Rule } from './answers';
 import { t, type Key } from './i18n';
 import { outside } from './rules';

@@ -1,5 +1,6 @@
 // Content that was written or changed after an agent read untrusted text.
 
+import '../texts/use/approvals';
 import type { Untrusted } from './answers';
 import { t, type Key } from './i18n';
 

@@ -1,5 +1,6 @@
 // What each chat platform needs: what to create where, and which token goes into which field.
 
+import '../../texts/use/channels';
 import type { Key } from '../../lib/i18n';
 
 export type Mode = 'poll' | 'socket' | 'webhook';

@@ -4,6 +4,7 @@
 // What is fetched and what comes meanwhile overlap: messages have numbers, pieces of a reply say where they
 // stand, and calls are known to the audit, so that nothing is shown twice and nothing is left out, whichever comes first.
 
+import '../../texts/use/chat';
 import { randomId } from '../../lib/browser';
 import type { SessionHistoryResult } from '../../generated/protocol';
 import { blob, post } from '../../lib/http';

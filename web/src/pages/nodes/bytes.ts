@@ -1,5 +1,6 @@
 // Files between this browser and a node, through the node's own tools: each step is checked and recorded like any call.
 
+import '../../texts/use/nodes';
 import { tool } from '../../lib/http';
 import { t } from '../../lib/i18n';
 import { quoted } from '../../lib/snippets';

@@ -1,5 +1,6 @@
 // Terminals on nodes. They stay open while other pages are shown, and end with the connection to the gateway.
 
+import '../../texts/use/nodes';
 import { live, told } from '../../lib/live.svelte';
 import { t } from '../../lib/i18n';
 import type { Screen } from './xterm';

@@ -1,5 +1,6 @@
 // MCP servers, as the pages about them see them.
 
+import '../../texts/use/servers';
 import type { ServerView } from '../../lib/answers';
 import type { At } from '../../lib/http';
 import type { Key } from '../../lib/i18n';

@@ -1,5 +1,6 @@
 // What families of tools are called: the gateway's own by what they do, servers and machines by their names.
 
+import '../../texts/use/tools';
 import type { ToolView } from '../../lib/answers';
 import { t, type Key } from '../../lib/i18n';
 import { flowing } from '../../lib/safe';

@@ -1,0 +1,3 @@
+import { use } from '../../lib/i18n';
+
+await use('agents');
