@@ -590,7 +590,7 @@ fn at_a_terminal_the_person_is_asked_and_sees_exactly_what_will_run() {
     terminal.types("perhaps\r");
     terminal.sees("type y, c, a or n: ");
     terminal.types("n\r");
-    terminal.sees("failed");
+    terminal.sees("denied");
     terminal.sees("That was it.");
     terminal.sees("> ");
     assert_eq!(gateway.read("out.md"), None);

@@ -18,7 +18,7 @@ use crate::socket::Socket;
 enum Why {
     /// It is a call of a tool: rights, rules, approvals, budget and audit are those of the path.
     Path,
-    /// It speaks to an agent; what the agent does takes the path with the speaker's rights.
+    /// It speaks to an agent, or is dictated to one; what the agent does takes the path with the speaker's rights.
     Chat,
     /// It concerns the caller's own conversations and nobody else's.
     OwnSessions,
@@ -33,7 +33,7 @@ enum Why {
 }
 
 /// The operations that change something, and are not only for the owner.
-const ROUTES: [(&str, &str, Why); 22] = [
+const ROUTES: [(&str, &str, Why); 24] = [
     ("get", "/oauth/callback", Why::Signed),
     ("delete", "/api/artifacts/{id}", Why::Path),
     ("delete", "/api/sessions/{key}", Why::OwnSessions),
@@ -44,11 +44,13 @@ const ROUTES: [(&str, &str, Why); 22] = [
     ("post", "/api/enrol", Why::OwnCredential),
     ("post", "/api/session/login", Why::OwnCredential),
     ("post", "/api/session/logout", Why::OwnCredential),
+    ("post", "/api/sessions/{key}/branch", Why::OwnSessions),
     ("post", "/api/sessions/{key}/compact", Why::OwnSessions),
     ("post", "/api/sessions/{key}/patch", Why::OwnSessions),
     ("post", "/api/sessions/{key}/reset", Why::OwnSessions),
     ("post", "/api/sessions/{key}/rewind", Why::OwnSessions),
     ("post", "/api/tools/{name}", Why::Path),
+    ("post", "/api/transcribe", Why::Chat),
     ("post", "/api/trigger/{id}", Why::Path),
     ("post", "/hooks/{channel}", Why::Signed),
     ("post", "/hooks/{channel}/{account}", Why::Signed),
@@ -192,7 +194,7 @@ fn a_client_changes_no_conversation_of_another_by_any_route_or_method() {
 }
 
 /// The socket's methods that are not only for the owner.
-const METHODS: [(&str, Why); 43] = [
+const METHODS: [(&str, Why); 44] = [
     ("channel.inbound", Why::OtherRole),
     ("channel.sent", Why::OtherRole),
     ("chat.send", Why::Chat),
@@ -212,6 +214,7 @@ const METHODS: [(&str, Why); 43] = [
     ("nodes.list", Why::Reads),
     ("process.unwatch", Why::Path),
     ("process.watch", Why::Path),
+    ("session.branch", Why::OwnSessions),
     ("session.compact", Why::OwnSessions),
     ("session.delete", Why::OwnSessions),
     ("session.get", Why::OwnSessions),
