@@ -49,7 +49,12 @@ pub use servers::{
 
 /// Hands for AI agents: one gateway, many machines, one guarded catalogue of tools.
 #[derive(Parser)]
-#[command(name = "manyhands", propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "manyhands",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
 pub struct Args {
     /// Data directory of the gateway.
     #[arg(

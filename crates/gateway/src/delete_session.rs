@@ -15,7 +15,7 @@ impl Gateway {
     ) -> Result<DeletedSession, ToolError> {
         // Closed first: from here on no turn can start and write to what is being deleted.
         let closed = self.minds().close(key).await?;
-        self.chats().settle(key.as_str()).await;
+        self.chats().try_to_fulfil(key.as_str()).await;
         self.note(caller, "session.delete", key.as_str()).await?;
         closed.delete().await
     }

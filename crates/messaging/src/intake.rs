@@ -327,7 +327,7 @@ impl Chats {
             .await?;
         match sent.repeated {
             // A repeated event: the turn may have ended before its promise was stored.
-            true => self.fulfil_if_ended(&promise).await?,
+            true => self.fulfil(&promise.session_key).await?,
             false => self.show_live(promise, listener, caller.is_owner()),
         }
         Ok(())

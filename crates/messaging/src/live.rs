@@ -195,7 +195,7 @@ impl Chats {
         self.spawn(|this| async move {
             let (promise, gate) = live.follow(listener).await;
             if gate.leave() {
-                this.try_to_fulfil(&promise).await;
+                this.try_to_fulfil(&promise.session_key).await;
             }
         });
     }

@@ -1,5 +1,6 @@
 //! Delivers replies to the chats they were promised to.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use manyhands_agent::{Lagged, Subscription, TurnEvent, ended};
@@ -29,13 +30,7 @@ impl Chats {
         loop {
             tokio::select! {
                 event = ends.next() => match event {
-                    Ok(event) => {
-                        let session = event.session.to_string();
-                        let promised = self.0.records.pending_reply(&session, &event.run_id).await;
-                        if let Ok(Some(promise)) = promised {
-                            self.try_to_fulfil(&promise).await;
-                        }
-                    }
+                    Ok(event) => self.try_to_fulfil(&event.session.to_string()).await,
                     // Events were lost, so any promise may be due.
                     Err(Lagged(_)) => self.check_promises().await,
                 },
@@ -46,9 +41,11 @@ impl Chats {
 
     async fn check_promises(&self) {
         match self.0.records.pending_replies().await {
-            Ok(promises) => {
-                for promise in promises {
-                    self.try_to_fulfil(&promise).await;
+            Ok(mut promises) => {
+                let mut sessions = BTreeSet::new();
+                promises.retain(|one| sessions.insert(one.session_key.clone()));
+                for first in promises {
+                    self.try_to_fulfil(&first.session_key).await;
                 }
             }
             Err(error) => {
@@ -57,47 +54,46 @@ impl Chats {
         }
     }
 
-    /// Queues the replies that a session owes, before it is deleted with its turns.
-    pub async fn settle(&self, session: &str) {
-        match self.0.records.pending_replies().await {
-            Ok(promises) => {
-                for promise in promises.iter().filter(|one| one.session_key == session) {
-                    self.try_to_fulfil(promise).await;
-                }
-            }
-            Err(error) => {
-                tracing::warn!(event = "promises_read_failed", %error, "failed to read which replies are owed")
-            }
+    /// Queues the replies that a session owes, logging a failure.
+    pub async fn try_to_fulfil(&self, session: &str) {
+        if let Err(error) = self.fulfil(session).await {
+            tracing::warn!(event = "reply_queue_failed", session, %error, "failed to queue a reply; will retry");
         }
     }
 
-    pub(super) async fn try_to_fulfil(&self, promise: &PendingReply) {
-        if let Err(error) = self.fulfil_if_ended(promise).await {
-            tracing::warn!(event = "reply_queue_failed", session = promise.session_key, %error, "failed to queue a reply; will retry");
+    /// Queues the replies that a session owes for turns that have ended, in order.
+    pub(super) async fn fulfil(&self, session: &str) -> Result<(), ToolError> {
+        for promise in self.0.records.pending_replies_of(session).await? {
+            // A later turn may end while an earlier one is looked at, and its reply must not overtake.
+            if !self.fulfil_if_ended(&promise).await? {
+                break;
+            }
         }
+        Ok(())
     }
 
     /// Queues the reply if the turn has ended; the promise is removed in the same transaction, so a
-    /// crash neither loses nor doubles it.
-    pub(super) async fn fulfil_if_ended(&self, promise: &PendingReply) -> Result<(), ToolError> {
+    /// crash neither loses nor doubles it. Returns `false` if later replies have to wait for this one.
+    async fn fulfil_if_ended(&self, promise: &PendingReply) -> Result<bool, ToolError> {
         let (session, run) = (&promise.session_key, &promise.run_id);
         let turn = self.0.store.sessions().turn_of_run(session, run).await;
         let turn = turn?;
         let answer = match &turn {
             None if self.0.clock.now().0 - promise.created.0 > ORPHAN_MS => Vec::new(),
-            None => return Ok(()),
+            // Its message is still to be processed, and begins the turn then.
+            None => return Ok(true),
             // The message was merged into a running turn, whose reply covers it.
             Some(turn) if turn.state == TurnState::Merged => Vec::new(),
             Some(turn) => match ended(turn) {
-                None => return Ok(()),
+                None => return Ok(false),
                 // A draft is being sent. The sending task queues the reply afterwards, so the two
                 // cannot overtake each other.
-                Some(_) if !self.0.lives.shut(session, run) => return Ok(()),
+                Some(_) if !self.0.lives.shut(session, run) => return Ok(false),
                 Some(what) => {
                     // Read the promise again: the last draft may have been recorded since.
                     let now = self.0.records.pending_reply(session, run).await;
                     match now? {
-                        None => return Ok(()),
+                        None => return Ok(true),
                         Some(promise) => self.answer(&promise, &what)?,
                     }
                 }
@@ -108,7 +104,7 @@ impl Chats {
         let kept = self.0.records.send_reply(session, run, &answer).await;
         kept?;
         self.outbox_changed();
-        Ok(())
+        Ok(true)
     }
 
     fn is_owner(&self, place: &ChatRef) -> bool {

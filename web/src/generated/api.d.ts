@@ -2336,6 +2336,15 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Who decided to make a call. */
+        Actor: {
+            /** @description What it is. */
+            kind: components["schemas"]["ActorKind"];
+            /** @description Name of the token, agent, job or node; for somebody in a chat, the channel and id. */
+            name: string;
+        };
+        /** @description What kind of caller it was. */
+        ActorKind: "person" | "agent" | "token" | "node" | "gateway";
         /** @description A list of agents. */
         AgentList: {
             /** @description Agents, `main` first. */
@@ -2610,7 +2619,7 @@ export interface components {
             /** @description The tool. */
             tool: string;
             /** @description Who decided to make the call. */
-            who: components["schemas"]["Who2"];
+            who: components["schemas"]["Actor"];
         };
         /** @description The new session. */
         Branched: {
@@ -5047,15 +5056,6 @@ export interface components {
             /** @description The gateway's version. */
             version: string;
         };
-        /** @description Who decided to make a call. */
-        Who2: {
-            /** @description What it is. */
-            kind: components["schemas"]["WhoKind"];
-            /** @description Name of the token, agent, job or node; for somebody in a chat, the channel and id. */
-            name: string;
-        };
-        /** @description What kind of caller it was. */
-        WhoKind: "person" | "agent" | "token" | "node" | "gateway";
     };
     responses: never;
     parameters: never;
@@ -8439,6 +8439,11 @@ export interface operations {
                 "application/json": {
                     /** @description The program. */
                     client: string;
+                    /**
+                     * @description Whether the local commands among them, as the list shows them, may run.
+                     * @default false
+                     */
+                    confirm?: boolean;
                     /** @description Names of its servers. */
                     names: string[];
                 };

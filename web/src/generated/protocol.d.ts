@@ -19,6 +19,12 @@ text: string
 type: "text"
 } | {
 /**
+ * The text, or the provider's summary of it.
+ */
+thinking: string
+type: "thinking"
+} | {
+/**
  * Its arguments.
  */
 arguments: {

@@ -229,7 +229,8 @@ fn look_at(home: &Path, world: &World, died_at: usize) {
         for session in store.sessions().list(None, 500, 0).await.unwrap() {
             let entries = store.sessions().entries(&session.id, 0, 500).await.unwrap();
             let read = |body: &String| serde_json::from_str::<Message>(body).unwrap();
-            let said = entries.iter().map(|entry| read(&entry.body));
+            let entries = entries.iter().filter(|entry| entry.kind != "note");
+            let said = entries.map(|entry| read(&entry.body));
             asked += said
                 .filter(|message| matches!(message, Message::User { .. }))
                 .count();

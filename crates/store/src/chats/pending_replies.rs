@@ -28,6 +28,9 @@ pub struct PendingReply {
 
 const COLUMNS: &str = "SELECT session_key, run_id, place, ticket, draft, created FROM promise";
 
+/// The number of the message decides within a millisecond, where its id is random. Runs that no message started have none.
+const IN_ORDER: &str = " ORDER BY created, (SELECT seq FROM inbox WHERE inbox.id = promise.run_id), session_key, run_id";
+
 impl PendingReply {
     fn read(row: &Row) -> Result<Self, StoreError> {
         let place = row.text("place")?;
@@ -75,9 +78,20 @@ impl Chats {
         row.as_ref().map(PendingReply::read).transpose()
     }
 
-    /// All pending replies, oldest first.
+    /// All pending replies, oldest first; those of one chat in the order of their messages.
     pub async fn pending_replies(&self) -> Result<Vec<PendingReply>, StoreError> {
-        let select = Statement::new(COLUMNS).then(" ORDER BY created, session_key, run_id");
+        let rows = self.sql.all(Statement::new(COLUMNS).then(IN_ORDER)).await?;
+        rows.iter().map(PendingReply::read).collect()
+    }
+
+    /// The pending replies of a session in the order of their messages.
+    pub async fn pending_replies_of(
+        &self,
+        session_key: &str,
+    ) -> Result<Vec<PendingReply>, StoreError> {
+        let select = Statement::new(COLUMNS)
+            .then_with(" WHERE session_key = ", session_key)
+            .then(IN_ORDER);
         let rows = self.sql.all(select).await?;
         rows.iter().map(PendingReply::read).collect()
     }

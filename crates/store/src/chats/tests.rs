@@ -260,6 +260,41 @@ async fn queueing_a_reply_and_removing_the_pending_one_are_one_transaction() {
 }
 
 #[tokio::test]
+async fn pending_replies_of_one_moment_are_in_the_order_of_their_messages() {
+    let home = TestHome::new();
+    let store = home.open().await;
+    let chats = store.chats();
+    let events = (0..20).map(|number| event("a", &number.to_string()));
+    chats.receive(events.collect()).await.unwrap();
+    let mut runs = Vec::new();
+    while let Some(row) = chats.next_inbound(&[], 1).await.unwrap().pop() {
+        let state = InboxState::Done;
+        chats.finish_inbound(&row.id, state, None).await.unwrap();
+        runs.push(row.id);
+    }
+    assert_eq!(runs.len(), 20);
+    let mut recorded = runs.clone();
+    recorded.sort();
+    for run_id in recorded {
+        let promise = PendingReply {
+            session_key: "agent:main:main".to_owned(),
+            run_id,
+            chat: ChatRef::dm("telegram", "default", "42"),
+            ticket: None,
+            draft: None,
+            created: Timestamp(1),
+        };
+        chats.add_pending_reply(&promise).await.unwrap();
+    }
+    let all = chats.pending_replies().await.unwrap();
+    let of_session = chats.pending_replies_of("agent:main:main").await.unwrap();
+    for listed in [all, of_session] {
+        let listed: Vec<String> = listed.into_iter().map(|one| one.run_id).collect();
+        assert_eq!(listed, runs);
+    }
+}
+
+#[tokio::test]
 async fn a_decided_sender_stays_decided() {
     let home = TestHome::new();
     let store = home.open().await;

@@ -12,6 +12,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -37,8 +38,14 @@ type Done = oneshot::Sender<Result<(), StoreError>>;
 #[derive(Clone)]
 pub(in crate::sql) struct Writer {
     group: Arc<Mutex<Group>>,
-    /// Wakes the thread that commits. One message is enough for any number of transactions.
-    commit: mpsc::SyncSender<()>,
+    committer: Arc<Committer>,
+}
+
+/// The thread that commits.
+struct Committer {
+    /// Wakes it. One message is enough for any number of transactions. `None` once it is dropped.
+    wake: Option<mpsc::SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// The connection and the transactions that its open outer transaction holds.
@@ -80,7 +87,7 @@ impl Writer {
         let (commit, wanted) = mpsc::sync_channel(1);
         let of_thread = group.clone();
         // A thread, because a sync takes milliseconds. It ends with the last handle of the writer.
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("store-commit".to_owned())
             .spawn(move || {
                 while wanted.recv().is_ok() {
@@ -89,7 +96,11 @@ impl Writer {
                 }
             })
             .expect("a thread can be started");
-        Self { group, commit }
+        let committer = Arc::new(Committer {
+            wake: Some(commit),
+            thread: Some(thread),
+        });
+        Self { group, committer }
     }
 
     /// Begins a transaction once it is its turn.
@@ -98,7 +109,7 @@ impl Writer {
         group.execute("SAVEPOINT tx")?;
         Ok(WriteTx {
             group: Some(group),
-            commit: self.commit.clone(),
+            committer: self.committer.clone(),
         })
     }
 
@@ -113,7 +124,7 @@ impl Writer {
                 return Err(error);
             }
         };
-        acknowledged(group, &self.commit).await?;
+        acknowledged(group, &self.committer).await?;
         Ok(changed)
     }
 
@@ -169,14 +180,32 @@ pub(super) fn open(file: &Path) -> Result<Connection, StoreError> {
 /// Gives the connection to the next transaction, and waits until this one is on disk.
 async fn acknowledged(
     mut group: OwnedMutexGuard<Group>,
-    commit: &mpsc::SyncSender<()>,
+    committer: &Committer,
 ) -> Result<(), StoreError> {
     let (done, outcome) = oneshot::channel();
     group.waiting.push(done);
     drop(group);
-    // Full means that the thread has not begun to handle an earlier message; it will find this transaction too.
-    let _ = commit.try_send(());
+    committer.wake();
     outcome.await.unwrap_or(Err(StoreError::Closed))
+}
+
+impl Committer {
+    fn wake(&self) {
+        if let Some(wake) = &self.wake {
+            // Full means that the thread has not begun to handle an earlier message; it will find this transaction too.
+            let _ = wake.try_send(());
+        }
+    }
+}
+
+impl Drop for Committer {
+    /// Waits for a commit under way. Afterwards nothing is written: whoever opens the database next finds it at rest.
+    fn drop(&mut self) {
+        self.wake = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
 }
 
 impl Group {
@@ -247,7 +276,7 @@ fn undone() -> StoreError {
 pub(in crate::sql) struct WriteTx {
     /// `None` once it has ended.
     group: Option<OwnedMutexGuard<Group>>,
-    commit: mpsc::SyncSender<()>,
+    committer: Arc<Committer>,
 }
 
 impl WriteTx {
@@ -279,7 +308,7 @@ impl WriteTx {
         // If this fails, `drop` rolls back.
         self.with(|connection| connection::execute(connection, "RELEASE tx"))?;
         match self.group.take() {
-            Some(group) => acknowledged(group, &self.commit).await,
+            Some(group) => acknowledged(group, &self.committer).await,
             None => Err(StoreError::Closed),
         }
     }
