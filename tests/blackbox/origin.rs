@@ -253,10 +253,17 @@ impl Origin {
 
     /// The same for one of its addresses.
     pub fn hits_at(&self, ip: IpAddr) -> usize {
-        let visit = TcpStream::connect((ip, self.port())).expect("our own server");
-        let visitor = (visit.local_addr().expect("an address"), ip);
         let mut own = self.state.own.lock().expect("ours");
-        own.push(visitor);
+        // The system may give us the port of an earlier visitor, whom our own visit could not be told from.
+        let (_visit, visitor) = loop {
+            let earlier = self.state.came.lock().expect("visitors").clone();
+            let visit = TcpStream::connect((ip, self.port())).expect("our own server");
+            let visitor = (visit.local_addr().expect("an address"), ip);
+            own.push(visitor);
+            if !earlier.contains(&visitor) {
+                break (visit, visitor);
+            }
+        };
         let came = self.state.came.lock().expect("visitors");
         let waited = self
             .state

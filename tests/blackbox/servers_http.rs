@@ -350,7 +350,16 @@ fn servers_of_other_programs_are_listed_and_imported() {
     );
     assert_eq!(cursor["skipped"][0]["name"], "none");
     assert!(!found.to_string().contains("s3cr3t-value"), "{found}");
-    let want = json!({ "client": "cursor", "names": ["mine", "gone"] });
+    let unconfirmed = json!({ "client": "cursor", "names": ["far", "mine"] });
+    let said = gateway.post("/api/servers/import", &unconfirmed).json();
+    let message = said["error"].as_str().unwrap_or_default();
+    assert!(
+        message.starts_with("confirm:") && message.contains("mine"),
+        "{said}"
+    );
+    assert_eq!(secrets(&gateway), json!([]));
+    assert!(!config(&gateway).contains("far.example"));
+    let want = json!({ "client": "cursor", "names": ["mine", "gone"], "confirm": true });
     let said = gateway.post("/api/servers/import", &want).json();
     assert_eq!(said["result"]["added"], json!(["mine"]), "{said}");
     assert_eq!(said["result"]["skipped"][0]["name"], "gone");

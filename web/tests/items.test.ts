@@ -113,7 +113,7 @@ describe('what a turn leaves', () => {
     expect(items).toMatchObject([{ kind: 'user' }, { kind: 'agent', text: 'half', stopped: true }, { kind: 'user' }, { kind: 'error', message: 'overloaded', hint: 'wait', code: 'unavailable' }, { kind: 'user', text: 'three' }]);
   });
   it('is the reasoning with the reply', () => {
-    const content = [{ type: 'thinking', text: 'hm' }, { type: 'text', text: 'yes' }] as unknown as ChatMessage['content'];
+    const content = [{ type: 'thinking', thinking: 'hm' }, { type: 'text', text: 'yes' }] as unknown as ChatMessage['content'];
     expect(shown([{ role: 'assistant', seq: 2, content }])).toMatchObject([{ kind: 'agent', text: 'yes', thinking: 'hm' }]);
   });
 });

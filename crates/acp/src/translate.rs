@@ -162,6 +162,12 @@ pub(crate) fn replay(message: &ChatMessage) -> Vec<SessionUpdate> {
     let text = message.text();
     let chunk = || ContentChunk::new(text.as_str().into());
     let mut updates = Vec::new();
+    for block in &message.content {
+        if let ChatBlock::Thinking { thinking } = block {
+            let chunk = ContentChunk::new(thinking.as_str().into());
+            updates.push(SessionUpdate::AgentThoughtChunk(chunk));
+        }
+    }
     match message.role {
         ChatRole::User if !text.is_empty() => {
             updates.push(SessionUpdate::UserMessageChunk(chunk()));
@@ -412,11 +418,15 @@ mod tests {
             name: "read_file".into(),
             arguments: json!({ "path": "a" }),
         };
-        let content = vec![ChatBlock::text("I look"), call];
+        let thought = ChatBlock::Thinking {
+            thinking: "it is in a file".to_owned(),
+        };
+        let content = vec![thought, ChatBlock::text("I look"), call];
         let agent = replay(&ChatMessage::new(ChatRole::Assistant, content));
         let encoded = serde_json::to_value(&agent).unwrap();
-        assert_eq!(encoded[0]["content"]["text"], "I look");
-        assert_eq!(encoded[1]["title"], "read_file: a");
+        assert_eq!(encoded[0]["sessionUpdate"], "agent_thought_chunk");
+        assert_eq!(encoded[1]["content"]["text"], "I look");
+        assert_eq!(encoded[2]["title"], "read_file: a");
         let mut result = ChatMessage::new(ChatRole::ToolResult, vec![ChatBlock::text("tea")]);
         result.tool_call_id = Some("c".into());
         let encoded = serde_json::to_value(&replay(&result)[0]).unwrap();

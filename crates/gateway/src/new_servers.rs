@@ -109,6 +109,16 @@ impl ServerDraft {
         self.server.command.is_some()
     }
 
+    /// The refusal to run its command unconfirmed.
+    pub fn needs_confirm(&self) -> ToolError {
+        let message = format!(
+            "must be true: {} will run on the gateway's machine as {}",
+            self.name,
+            self.plan.command_line()
+        );
+        ToolError::parameter("confirm", message).hint("nothing was added")
+    }
+
     /// The secrets that are required and not known.
     fn missing(&self) -> Vec<&str> {
         let unknown = self
@@ -279,6 +289,7 @@ impl Gateway {
         caller: &Caller,
         client: &str,
         names: &[String],
+        confirm: bool,
     ) -> Result<Imported, ToolError> {
         let sources = self.importable_servers().await?;
         let of_client = |source: &&Source| source.owner.is_some_and(|owner| owner.word() == client);
@@ -288,6 +299,7 @@ impl Gateway {
             return Err(ToolError::not_found(message));
         }
         let mut imported = Imported::default();
+        let mut drafts = Vec::new();
         for name in names {
             let mut found = sources.iter().flat_map(|source| &source.contents.found);
             let found = found.find(|one| one.given == *name || one.name.as_str() == name);
@@ -300,6 +312,16 @@ impl Gateway {
             for one in &mut draft.secrets {
                 one.input.optional = true;
             }
+            drafts.push((name, draft));
+        }
+        // Before the first one is added: a refused import has changed nothing.
+        let local = drafts.iter().find(|(_, draft)| draft.is_local());
+        if let Some((_, draft)) = local
+            && !confirm
+        {
+            return Err(draft.needs_confirm());
+        }
+        for (name, draft) in drafts {
             match self.add_server(caller, draft).await {
                 Ok(added) => imported.added.push(added),
                 Err(error) => imported.skipped.push((name.clone(), error.message)),

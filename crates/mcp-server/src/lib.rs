@@ -503,11 +503,13 @@ pub async fn serve_stdio<H: Hands>(hands: H) -> Result<(), String> {
         hands,
         leaving: leaving.clone(),
     };
-    let input = until_closed(stdin(), leaving);
-    let running = face
-        .serve((input, stdout()))
-        .await
-        .map_err(|e| e.to_string())?;
+    let input = until_closed(stdin(), leaving.clone());
+    let running = match face.serve((input, stdout())).await {
+        Ok(running) => running,
+        // Whoever closes the input before the first request, at a terminal with Ctrl-D, wants nothing more.
+        Err(_) if leaving.is_cancelled() => return Ok(()),
+        Err(error) => return Err(error.to_string()),
+    };
     // Clients that sent `initialize` are notified without subscribing; newer ones subscribe.
     let shook_hands = running.peer().peer_info().is_some();
     let telling = changes

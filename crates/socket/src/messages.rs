@@ -96,8 +96,9 @@ fn reply_block(block: ReplyBlock) -> Option<ChatBlock> {
                 Arguments::Broken { raw, .. } => Value::String(raw),
             },
         }),
-        // Reasoning is shown live only; it is not part of the history.
-        ReplyBlock::Thinking { .. } => None,
+        // Empty where the provider keeps its reasoning to itself.
+        ReplyBlock::Thinking { text, .. } if text.is_empty() => None,
+        ReplyBlock::Thinking { text, .. } => Some(ChatBlock::Thinking { thinking: text }),
     }
 }
 

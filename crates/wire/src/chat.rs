@@ -360,6 +360,11 @@ pub enum ChatBlock {
         /// The text.
         text: String,
     },
+    /// Reasoning before a reply; an addition.
+    Thinking {
+        /// The text, or the provider's summary of it.
+        thinking: String,
+    },
     /// A tool call.
     ToolCall {
         /// The model's id of the call.

@@ -173,7 +173,7 @@ export function shown(messages: Message[], session: string, running: RunningCall
       items.push(item({ kind: 'user', seq: message.seq ?? null, run: '', ...artifactsIn(words), from, at, ...picturesOf(message.content, session) }));
       return;
     }
-    const thinking = message.content.map((block) => (block.type === 'thinking' ? block.text : '')).filter(Boolean).join('\n\n');
+    const thinking = message.content.map((block) => (block.type === 'thinking' ? block.thinking : '')).filter(Boolean).join('\n\n');
     if (text.trim() || thinking || (message.stopped && !message.error)) items.push(item({ kind: 'agent', text, at, seq: message.seq ?? null, thinking, stopped: message.stopped === true }));
     for (const block of message.content) {
       if (block.type !== 'toolCall') continue;

@@ -15,7 +15,7 @@ export type TurnError = { code: string; message: string; retryable?: boolean };
 export type Outcome = 'ok' | 'failed' | 'denied' | 'stopped';
 /** What came of a call, in the history and live. */
 export type Ended = { outcome?: Outcome | null; exitCode?: number | null; waitedMs?: number | null; diff?: string | null };
-export type Block = ChatBlock | { type: 'thinking'; text: string };
+export type Block = ChatBlock;
 export type Message = Omit<ChatMessage, 'content'> & Ended & { content: Block[]; stopped?: boolean | null; error?: TurnError | null };
 export type RunningCall = SessionRunningCall & Ended & { pictures?: PictureRef[] | null };
 export type ToolEvent = Events['chat.tool'] & Ended & { pictures?: PictureRef[] | null };

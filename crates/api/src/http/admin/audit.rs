@@ -41,7 +41,7 @@ pub struct AuditQuery {
 /// What kind of caller it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum WhoKind {
+pub enum ActorKind {
     /// The owner, a guest, or somebody in a chat.
     Person,
     /// An agent in a turn, or a job.
@@ -56,14 +56,14 @@ pub enum WhoKind {
 
 /// Who decided to make a call.
 #[derive(PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub struct Who {
+pub struct Actor {
     /// Name of the token, agent, job or node; for somebody in a chat, the channel and id.
     name: String,
     /// What it is.
-    kind: WhoKind,
+    kind: ActorKind,
 }
 
-impl Who {
+impl Actor {
     /// The actor of an entry, or else its caller by its key.
     fn of(actor: Option<&str>, caller: &str) -> Self {
         let key = actor.unwrap_or(caller);
@@ -71,12 +71,12 @@ impl Who {
         // A token's key ends with its id; its name may contain colons.
         let token = || name.rsplit_once(':').map_or(name, |(name, _)| name);
         let (kind, name) = match kind {
-            "agent" | "job" => (WhoKind::Agent, name),
-            "person" => (WhoKind::Person, name),
-            "owner" | "guest" => (WhoKind::Person, token()),
-            "node" => (WhoKind::Node, token()),
-            "gateway" | "" => (WhoKind::Gateway, "gateway"),
-            _ => (WhoKind::Token, token()),
+            "agent" | "job" => (ActorKind::Agent, name),
+            "person" => (ActorKind::Person, name),
+            "owner" | "guest" => (ActorKind::Person, token()),
+            "node" => (ActorKind::Node, token()),
+            "gateway" | "" => (ActorKind::Gateway, "gateway"),
+            _ => (ActorKind::Token, token()),
         };
         Self {
             name: name.to_owned(),
@@ -92,7 +92,7 @@ pub struct AuditView {
     #[serde(flatten)]
     record: AuditRecord,
     /// Who decided to make the call.
-    who: Who,
+    who: Actor,
 }
 
 /// A list of audit entries.
@@ -126,7 +126,7 @@ pub async fn list(
     };
     let entries = gateway.store.audit().query(&filter).await?;
     let entries = entries.into_iter().map(|record| AuditView {
-        who: Who::of(record.entry.actor.as_deref(), &record.entry.caller),
+        who: Actor::of(record.entry.actor.as_deref(), &record.entry.caller),
         record,
     });
     answer(AuditList {
@@ -146,26 +146,26 @@ mod tests {
 
     #[test]
     fn who_decided_is_told_from_the_keys() {
-        let check = |actor: Option<&str>, caller: &str, kind: WhoKind, name: &str| {
-            let who = Who::of(actor, caller);
+        let check = |actor: Option<&str>, caller: &str, kind: ActorKind, name: &str| {
+            let who = Actor::of(actor, caller);
             assert_eq!(
                 (who.kind, who.name.as_str()),
                 (kind, name),
                 "{actor:?} {caller}"
             );
         };
-        check(None, "owner:laptop:ID", WhoKind::Person, "laptop");
+        check(None, "owner:laptop:ID", ActorKind::Person, "laptop");
         check(
             Some("agent:main"),
             "owner:laptop:ID",
-            WhoKind::Agent,
+            ActorKind::Agent,
             "main",
         );
-        check(Some("job:J"), "owner:laptop:ID", WhoKind::Agent, "J");
-        check(None, "client:my:script:ID", WhoKind::Token, "my:script");
-        check(None, "node:box:ID", WhoKind::Node, "box");
-        check(None, "person:telegram:42", WhoKind::Person, "telegram:42");
-        check(None, "gateway", WhoKind::Gateway, "gateway");
-        check(None, "", WhoKind::Gateway, "gateway");
+        check(Some("job:J"), "owner:laptop:ID", ActorKind::Agent, "J");
+        check(None, "client:my:script:ID", ActorKind::Token, "my:script");
+        check(None, "node:box:ID", ActorKind::Node, "box");
+        check(None, "person:telegram:42", ActorKind::Person, "telegram:42");
+        check(None, "gateway", ActorKind::Gateway, "gateway");
+        check(None, "", ActorKind::Gateway, "gateway");
     }
 }

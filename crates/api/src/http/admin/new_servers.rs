@@ -291,14 +291,7 @@ pub async fn add(
         .draft_server(source, name.as_deref(), &secrets)
         .await?;
     if draft.is_local() && !confirm {
-        let message = format!(
-            "must be true: {} will run on the gateway's machine as {}",
-            draft.name,
-            draft.plan.command_line()
-        );
-        return Err(Refusal(
-            ToolError::parameter("confirm", message).hint("nothing was added"),
-        ));
+        return Err(Refusal(draft.needs_confirm()));
     }
     let name = gateway.add_server(&owner.caller, draft).await?;
     answer(ServerAdded { name, added: true })
@@ -377,6 +370,9 @@ pub struct ImportServers {
     client: String,
     /// Names of its servers.
     names: Vec<String>,
+    /// Whether the local commands among them, as the list shows them, may run.
+    #[serde(default)]
+    confirm: bool,
 }
 
 /// What was imported.
@@ -389,15 +385,19 @@ pub struct ServersImported {
     skipped: Vec<SkippedView>,
 }
 
-/// Imports MCP servers of another program, with their secrets.
+/// Imports MCP servers of another program, with their secrets. Local commands have to be confirmed.
 pub async fn import(
     State(gateway): State<Arc<Gateway>>,
     Owner(owner): Owner,
     wanted: Result<Json<ImportServers>, JsonRejection>,
 ) -> Answer<ServersImported> {
-    let ImportServers { client, names } = body(wanted)?;
+    let ImportServers {
+        client,
+        names,
+        confirm,
+    } = body(wanted)?;
     let imported = gateway
-        .import_servers(&owner.caller, &client, &names)
+        .import_servers(&owner.caller, &client, &names, confirm)
         .await?;
     let skipped = imported.skipped.into_iter();
     answer(ServersImported {
