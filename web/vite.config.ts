@@ -21,6 +21,9 @@ function gateway(): Record<string, ProxyOptions> {
   };
 }
 
+// The styles of small parts come in one file: a request costs more than the few rules that a page does not use.
+const PARTS = /\/src\/parts\/(Arguments|Code|Diagram|Dialog|Diff|Empty|Formula|Head|Markdown|Result|Scroll|VirtualList)\.svelte\?.*type=style/;
+
 export default defineConfig({
   plugins: [svelte()],
   build: {
@@ -31,7 +34,10 @@ export default defineConfig({
     reportCompressedSize: false,
     manifest: true,
     // The guide's pages are rendered by tools/guide.mjs, which finds this script in the manifest.
-    rollupOptions: { input: { index: 'index.html', guide: 'guide/main.ts' } },
+    rollupOptions: {
+      input: { index: 'index.html', guide: 'guide/main.ts' },
+      output: { manualChunks: (id) => (PARTS.test(id) ? 'parts' : undefined), onlyExplicitManualChunks: true },
+    },
   },
   server: { proxy: gateway() },
   preview: { proxy: gateway() },

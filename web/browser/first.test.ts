@@ -12,7 +12,6 @@ describe('without a model', () => {
 
   test('a newcomer is asked for the model first, and any step can be done or skipped; the progress is kept', async () => {
     const stranger = await here.stranger({ permissions: ['clipboard-read', 'clipboard-write'] });
-    stranger.expected.add(404); // an older gateway looks for no local models
     const page = await stranger.context.newPage();
     await enter(page, here.gateway.link);
     await page.getByRole('heading', { name: 'Get started' }).waitFor();
@@ -71,7 +70,6 @@ describe('a model is given from the page', () => {
     visitor.expected.add(400).add(401).add(502).add(503);
     const page = await visitor.open();
     await page.getByRole('heading', { name: 'Get started' }).waitFor();
-    visitor.expected.add(404); // an older gateway looks for no local models
     const step = page.getByRole('region', { name: 'Choose a model' });
     await step.getByRole('radio', { name: 'Anthropic' }).check();
     await step.getByText(/sent to https:\/\/api\.anthropic\.com/).waitFor();
@@ -114,29 +112,31 @@ describe('a model is given from the page', () => {
     visitor.expected.add(409);
     const page = await visitor.open('settings');
     const card = page.getByRole('region', { name: 'Models' });
-    await card.getByText('house/small is used unless another is said.').waitFor();
+    await card.getByText('house/small is the default model.').waitFor();
     await card.getByRole('button', { name: 'Remove house' }).click();
-    await card.getByRole('button', { name: 'Remove it? Remove house' }).click();
+    await card.getByRole('button', { name: 'Remove this provider? Remove house' }).click();
     await page.getByText(/house is still used by models\.default/).waitFor();
 
-    await card.getByText('Add one, or give one another key').click();
-    const form = card.getByRole('form', { name: 'Add a model' });
+    await card.getByRole('button', { name: 'Add a provider' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add a provider' });
+    const form = dialog.getByRole('form', { name: 'Add a provider' });
     const names = () => form.locator('datalist option').evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value));
-    await form.getByLabel('Who serves it').selectOption('The house, set already');
+    await form.getByLabel('Provider').selectOption('The house (configured)');
     await expect.poll(names).toEqual(['small', 'large']);
-    await form.getByLabel('Who serves it').selectOption('Without a usual one');
-    await form.getByLabel('The key').fill(KEY);
-    await form.getByRole('button', { name: 'Save and try it' }).click();
-    await form.getByText('It offers 2 models').waitFor();
+    await form.getByLabel('Provider').selectOption('Without a usual one');
+    await form.getByLabel('API key').fill(KEY);
+    await form.getByRole('button', { name: 'Save and test' }).click();
+    await form.getByText('2 models are available').waitFor();
     await expect.poll(names).toEqual(['small', 'large']);
-    await form.getByLabel('Which model').fill('large');
-    await form.getByRole('button', { name: 'Save and try it' }).click();
-    await form.getByText(/open\/large answers, in/).waitFor();
-    await card.getByText('open/large is used unless another is said.').waitFor();
+    await form.getByLabel('Model', { exact: true }).fill('large');
+    await form.getByRole('button', { name: 'Save and test' }).click();
+    await form.getByText(/open\/large replied in/).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await card.getByText('open/large is the default model.').waitFor();
     expect(await file()).toContain('default = "open/large"');
 
     await card.getByRole('button', { name: 'Remove house' }).click();
-    await card.getByRole('button', { name: 'Remove it? Remove house' }).click();
+    await card.getByRole('button', { name: 'Remove this provider? Remove house' }).click();
     await expect.poll(file).not.toContain('[models.providers.house]');
     await expect.poll(async () => (await here.gateway.get<{ names: string[] }>('/api/secrets')).names).toEqual(['open']);
   });

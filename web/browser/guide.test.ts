@@ -6,7 +6,7 @@ import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { DESKTOP, PHONE, house } from './visit';
-import { connected } from './words';
+import { account, connected } from './words';
 
 const here = house();
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -87,7 +87,7 @@ test('a code block is copied as it is', async () => {
   await block.hover();
   await block.getByRole('button', { name: 'Copy' }).click();
   await block.getByRole('button', { name: 'Copied' }).waitFor();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^manyhands call gsv__WriteFile[\s\S]+\nmanyhands doctor$/);
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^manyhands call gsv__WriteFile[\s\S]+\nmanyhands doctor\nmanyhands {2,}# [^\n]+$/);
 });
 
 test('it follows the theme that was chosen on the page of the gateway', async () => {
@@ -127,6 +127,7 @@ test('on a phone the chapters are behind a button', async () => {
 test('the page of the gateway leads to it', async () => {
   const page = await here.open('usage');
   await connected(page).waitFor();
-  const [opened] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Documentation' }).click()]);
+  const menu = await account(page);
+  const [opened] = await Promise.all([page.context().waitForEvent('page'), menu.getByRole('link', { name: 'Documentation' }).click()]);
   await opened.getByRole('heading', { level: 1, name: 'Introduction' }).waitFor();
 });

@@ -44,7 +44,7 @@ async function harmless(page: Page): Promise<void> {
   const found = await page.evaluate(() => ({
     ran: 'ran' in window,
     elements: document.querySelectorAll('#evil, #evil-link, iframe, object, embed, main script, main style, main svg[onload], img[onerror]').length,
-    links: [...document.querySelectorAll('a[href]')].map((link) => link.getAttribute('href') ?? '').filter((href) => !/^(#|\/(?!\/)|https?:)/.test(href)),
+    links: [...document.querySelectorAll('a[href]')].map((link) => link.getAttribute('href') ?? '').filter((href) => !/^(#|docs\/|\/(?!\/)|https?:)/.test(href)),
     pictures: [...document.querySelectorAll('img')].map((picture) => picture.src).filter((src) => !src.startsWith(location.origin) && !/^(data|blob):/.test(src)),
     hidden: getComputedStyle(document.body).display,
   }));

@@ -91,7 +91,7 @@ test('what was written or deleted meanwhile is not undone by keeping a file', as
   await text.fill('one\nmine\n');
   await gateway.call('gsv__WriteFile', { path: 'both.md', content: 'one\ntheirs\n' });
   await keep.click();
-  const changes = meanwhile.getByRole('group', { name: 'What changed' });
+  const changes = meanwhile.getByRole('group', { name: 'Changes', exact: true });
   await changes.getByText('-theirs').waitFor();
   await changes.getByText('+mine').waitFor();
   expect(await there(), 'theirs is there').toBe('one\ntheirs\n');

@@ -51,7 +51,7 @@ test('a provider at any OpenAI-compatible address is added and tested', async ()
   const form = page.getByRole('form', { name: 'Add a provider' });
   await form.getByLabel('Provider').selectOption('CUSTOM');
   await form.getByLabel('Name').fill('mine');
-  await form.getByLabel('Endpoint').fill(server.url);
+  await form.getByRole('textbox', { name: 'Endpoint' }).fill(server.url);
   await form.getByLabel('Model', { exact: true }).fill('tiny');
   await form.getByLabel('API key').fill('sk-local-0123456789abcdef');
   await form.getByRole('button', { name: 'Save and test' }).click();

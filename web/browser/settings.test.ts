@@ -200,8 +200,10 @@ test('a secret is added, replaced and removed, and never shown', async () => {
   expect(await names()).toEqual([]);
 });
 
-test('theme and language are chosen here and kept by the browser', async () => {
-  const page = await here.open('settings/appearance', { colorScheme: 'light' });
+test('theme, language and notifications are chosen here and kept by the browser', async () => {
+  const page = await here.open('settings/appearance', { colorScheme: 'light', permissions: ['notifications'] });
+  const notify = page.getByRole('checkbox', { name: 'Notify me about new requests' });
+  await notify.check();
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await ground();
   await page.getByRole('radio', { name: 'Dark' }).check();
@@ -214,6 +216,8 @@ test('theme and language are chosen here and kept by the browser', async () => {
   await page.getByRole('heading', { level: 1, name: '設定' }).waitFor();
   await page.getByRole('combobox', { name: '言語' }).selectOption('English');
   await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+  await page.getByRole('radio', { name: 'Dark' }).and(page.locator(':checked')).waitFor();
+  expect(await notify.isChecked()).toBe(true);
 });
 
 test.each([['desktop', { viewport: DESKTOP }], ['phone', { viewport: PHONE, hasTouch: true }]] as const)('no section keeps anybody out, and none is wider than the screen: %s', { timeout: 400_000 }, async (_name, options) => {

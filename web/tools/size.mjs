@@ -38,15 +38,13 @@ console.log(`${kib(await total(entry))}  shell`);
 // A page and its texts in one language are loaded at once; libraries of a page, such as the terminal, and what appears only
 // after something was done, when they are used.
 const isPage = (/** @type {string} */ key) => /^(src\/pages\/[^/]+\.svelte|_Chat-.*\.js|src\/pages\/chat\/Chat\.svelte)$/.test(key);
-const SHARED = ['common', 'shell', 'login', 'parts'];
 let [page, texts, shared] = [0, 0, 0];
 for (const [key] of pages) {
   const extra = new Set([...needs(key)].filter((file) => !entry.has(file)));
   const bytes = await total(extra);
-  const area = /^src\/texts\/en\/(\w+)\.json$/.exec(key)?.[1];
   if (isPage(key)) page = Math.max(page, bytes);
-  if (area && SHARED.includes(area)) shared += bytes;
-  else if (area) texts = Math.max(texts, bytes);
+  if (key === 'src/texts/en/first.ts') shared = bytes;
+  if (/^src\/texts\/en\/\w+\.json$/.test(key)) texts = Math.max(texts, bytes);
   if (!key.startsWith('src/texts/')) console.log(`${kib(bytes)}  ${key}`);
 }
 console.log(`${kib(shared)}  texts of the shell`);

@@ -12,7 +12,9 @@ function textOf(label: HTMLLabelElement): string {
 export function labelsOf(form: ParentNode | null | undefined): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const field of form?.querySelectorAll<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>('input[name], select[name], textarea[name]') ?? []) {
-    const label = [...(field.labels ?? [])].map(textOf).find(Boolean) ?? field.getAttribute('aria-label');
+    // The label of a radio button names one choice; its group has the name of the parameter.
+    const group = field.type === 'radio' ? field.closest('fieldset')?.querySelector('legend')?.textContent.trim() : null;
+    const label = group || ([...(field.labels ?? [])].map(textOf).find(Boolean) ?? field.getAttribute('aria-label'));
     if (label) labels[field.name] = label;
   }
   return labels;

@@ -38,8 +38,10 @@ export const language: Language = chosen() ?? preferred(typeof navigator === 'un
 /** The language with the region that the browser prefers for it: dates and numbers differ between en-US and en-GB. */
 export const locale: string = (typeof navigator === 'undefined' ? [] : (navigator.languages ?? [])).find((tag) => tag.toLowerCase().split('-')[0] === language) ?? language;
 
-const files = import.meta.glob<Record<string, string>>('../texts/*/*.json', { import: 'default' });
-const texts: Record<string, Record<string, string>> = {};
+type Area = Record<string, string>;
+const files = import.meta.glob<Area>(['../texts/*/*.json', '!../texts/*/{common,shell,login,parts}.json'], { import: 'default' });
+const first = import.meta.glob<Record<string, Area>>('../texts/*/first.ts', { import: 'default' });
+const texts: Record<string, Area> = {};
 
 /** Loads the messages of an area. A module that shows some imports `texts/use/AREA`, which awaits this while modules
  *  load, so that texts can be used anywhere, also in constants, and a page brings only its own. */
@@ -48,7 +50,7 @@ export async function use(area: keyof English): Promise<void> {
 }
 
 // What the shell and shared parts show is there before any of them.
-await Promise.all((['common', 'shell', 'login', 'parts'] as const).map(use));
+Object.assign(texts, await first[`../texts/${language}/first.ts`]?.());
 if (typeof document !== 'undefined') document.documentElement.lang = language;
 
 /** The message of a key, with its values. */
