@@ -195,13 +195,13 @@ test('what was written after reading untrusted text says so until it is trusted'
 
   const files = await here.open('workspace/main/memory/copied.md');
   await files.getByRole('button', { name: 'copied.md' }).getByText('Untrusted', { exact: true }).waitFor();
-  await files.getByRole('note').getByText(`Written by ${mark.author} after reading ${mark.source}. Trust it?`).waitFor();
+  await files.getByRole('note').getByText(`Written by agent:main for owner:Browser after reading ${mark.source}. Trust this file?`).waitFor();
   expect(await files.getByRole('button', { name: 'first-note.md' }).getByText('Untrusted').count(), 'what was written before is trusted').toBe(0);
 
   const policy = await here.open('policy');
   const list = policy.getByRole('region', { name: 'Untrusted content' });
   const item = list.getByRole('listitem').filter({ hasText: id });
-  await item.getByText(`Written by ${mark.author} after reading ${mark.source}.`).waitFor();
+  await item.getByText(`Written by agent:main for owner:Browser after reading ${mark.source}.`).waitFor();
   const others = (await untrusted()).filter((one) => one.id !== id);
   await item.getByRole('button', { name: `Trust File ${id}` }).click();
   await item.waitFor({ state: 'detached' });

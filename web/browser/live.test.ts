@@ -34,7 +34,7 @@ test('what a tool prints is seen while it runs', async () => {
   await card.waitFor();
   // The machine has no sandbox, so the owner is asked first.
   await page.getByRole('button', { name: 'Allow once' }).first().click();
-  await said(page).getByLabel('What it prints').getByText('the first line').waitFor();
+  await said(page).getByLabel('Output', { exact: true }).getByText('the first line').waitFor();
   expect(await agent(page).getByText('It is built.').count()).toBe(0);
   await writeFile(join(folder, 'go'), '');
   await agent(page).getByText('It is built.').waitFor();
