@@ -112,8 +112,10 @@ test('conversations are renamed, pinned, put into folders and archived', async (
   await expect.poll(async () => (await found(one))?.pinned).toBe(false);
 
   await act('Move to folder');
-  await page.getByRole('textbox', { name: 'Folder' }).or(page.getByRole('combobox', { name: 'Folder' }).last()).last().fill('Kitchen');
-  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  const move = page.getByRole('dialog', { name: 'Move to folder' });
+  await move.getByLabel('Folder').fill('Kitchen');
+  await move.getByRole('button', { name: 'Save' }).click();
+  await move.waitFor({ state: 'detached' });
   await expect.poll(async () => (await found(one))?.folder).toBe('Kitchen');
   await page.getByRole('combobox', { name: 'Folder' }).selectOption('Kitchen');
   await expect.poll(() => list.getByRole('option').count()).toBe(1);

@@ -39,7 +39,7 @@ test('what a tool prints is seen while it runs', async () => {
   await writeFile(join(folder, 'go'), '');
   await agent(page).getByText('It is built.').waitFor();
   await card.locator('summary').click();
-  await card.getByText('the last line', { exact: true }).waitFor();
+  await expect.poll(() => card.getByRole('group', { name: 'Output' }).innerText()).toMatch(/the first line\nthe last line/);
 });
 
 test('a page whose gateway goes says so, and goes on by itself when it is back', async () => {
