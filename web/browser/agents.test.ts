@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
-import { SIZES, barriers } from './axe';
+import { SIZES, obstacles } from './barriers';
 import { house } from './visit';
 import { connected } from './words';
 
@@ -275,11 +275,11 @@ describe.each(SIZES)('%s', (_name, options) => {
       await connected(page).waitFor({ state: 'attached' });
       await visitor.settled(page);
       if (place.endsWith('tools')) await page.getByRole('button', { name: /^Essentials/ }).click();
-      wrong.push(...(await barriers(page)).map((one) => `${place}: ${one}`));
+      wrong.push(...(await obstacles(page)).map((one) => `${place}: ${one}`));
       if (place === 'agents/scout') {
         await page.getByRole('button', { name: 'Try it' }).click();
         await page.getByRole('complementary', { name: 'Try it' }).getByRole('textbox', { name: 'Message', exact: true }).waitFor();
-        wrong.push(...(await barriers(page)).map((one) => `Try it: ${one}`));
+        wrong.push(...(await obstacles(page)).map((one) => `Try it: ${one}`));
       }
       await page.close();
     }

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
-import { SIZES, barriers } from './axe';
+import { SIZES, obstacles } from './barriers';
 import { soon } from './gateway';
 import { McpServer } from './others';
 import { house } from './visit';
@@ -185,7 +185,7 @@ test('what was written after reading untrusted text says so until it is trusted'
   await say(page, 'copy the diary');
   await done(page, 'So be it.');
   const mark = await soon('it is not trusted', async () => (await untrusted()).find((one) => one.id === id));
-  await page.getByRole('heading', { level: 1 }).locator('..').getByText('Untrusted', { exact: true }).waitFor();
+  await page.getByRole('region', { name: 'Conversation', exact: true }).getByText('Untrusted', { exact: true }).waitFor();
 
   // What is requested from now on says what was read before.
   await say(page, 'write the bad note');
@@ -195,13 +195,13 @@ test('what was written after reading untrusted text says so until it is trusted'
 
   const files = await here.open('workspace/main/memory/copied.md');
   await files.getByRole('button', { name: 'copied.md' }).getByText('Untrusted', { exact: true }).waitFor();
-  await files.getByRole('note').getByText(`Written by ${mark.author} after reading ${mark.source}. Trust it?`).waitFor();
+  await files.getByRole('note').getByText(`Written by agent:main for owner:Browser after reading ${mark.source}. Trust this file?`).waitFor();
   expect(await files.getByRole('button', { name: 'first-note.md' }).getByText('Untrusted').count(), 'what was written before is trusted').toBe(0);
 
   const policy = await here.open('policy');
   const list = policy.getByRole('region', { name: 'Untrusted content' });
   const item = list.getByRole('listitem').filter({ hasText: id });
-  await item.getByText(`Written by ${mark.author} after reading ${mark.source}.`).waitFor();
+  await item.getByText(`Written by agent:main for owner:Browser after reading ${mark.source}.`).waitFor();
   const others = (await untrusted()).filter((one) => one.id !== id);
   await item.getByRole('button', { name: `Trust File ${id}` }).click();
   await item.waitFor({ state: 'detached' });
@@ -319,7 +319,7 @@ describe.each(SIZES)('%s', (_name, options) => {
     void here.gateway.ask('POST', '/api/chat', { sessionKey: key, message: 'tell bob' });
     const page = await visitor.open('policy');
     const wrong: string[] = [];
-    const look = async (what: string) => wrong.push(...(await barriers(page)).map((one) => `${what}: ${one}`));
+    const look = async (what: string) => wrong.push(...(await obstacles(page)).map((one) => `${what}: ${one}`));
     await ask(page, 'diary__tell').waitFor();
     await visitor.settled(page);
     await look('the request');
@@ -337,13 +337,18 @@ describe.each(SIZES)('%s', (_name, options) => {
 });
 
 test('a token is created for the agents that are named', async () => {
-  const page = await here.open('settings');
-  await connected(page).waitFor();
+  const page = await here.open('settings/tokens');
   const tokens = page.getByRole('region', { name: 'Tokens' });
-  await tokens.getByRole('textbox', { name: 'Name' }).fill('writer');
-  await tokens.getByRole('textbox', { name: 'Agents' }).fill('helper, other*');
-  await tokens.getByRole('button', { name: 'Make a token' }).click();
-  await tokens.getByRole('row').filter({ hasText: 'writer' }).getByText('helper other*').waitFor();
+  await tokens.getByRole('button', { name: 'Create token' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('writer');
+  await dialog.getByRole('combobox', { name: 'Agents' }).fill('helper');
+  await dialog.getByRole('combobox', { name: 'Agents' }).press('Enter');
+  // What is typed and not confirmed by a key is meant, too.
+  await dialog.getByRole('combobox', { name: 'Agents' }).fill('other*');
+  await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await tokens.getByRole('listitem').filter({ hasText: 'writer' }).getByText(/helper.*other\*/).waitFor();
   const all = await here.gateway.get<{ tokens: { name: string; agents: string[] }[] }>('/api/tokens');
   expect(all.tokens.find((one) => one.name === 'writer')?.agents).toEqual(['helper', 'other*']);
 });

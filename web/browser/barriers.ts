@@ -3,9 +3,14 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { DESKTOP, PHONE } from './visit';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+export const SIZES: [string, BrowserContextOptions][] = [
+  ['on a desktop', { viewport: DESKTOP, colorScheme: 'light' }],
+  ['on a phone', { viewport: PHONE, colorScheme: 'light', hasTouch: true }],
+];
 
 /** What axe finds that keeps people out, in words: everything in light, and in dark what colours change. */
 export async function barriers(page: Page): Promise<string[]> {
@@ -28,3 +33,10 @@ export const tooWide = (page: Page) =>
     const parts = [...document.querySelectorAll('main, main > *, main section:not([tabindex]), dialog, [role=dialog]')].filter((part) => ['auto', 'scroll'].includes(getComputedStyle(part).overflowX));
     return Math.max(...[document.documentElement, ...parts].map((part) => part.scrollWidth - part.clientWidth));
   });
+
+/** What axe finds, in words, and how much the page is too wide. */
+export async function obstacles(page: Page): Promise<string[]> {
+  const wrong = await barriers(page);
+  const wide = await tooWide(page);
+  return wide > 0 ? [...wrong, `${wide} pixels too wide`] : wrong;
+}

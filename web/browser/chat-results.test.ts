@@ -134,7 +134,8 @@ test('an edit is a diff that is seen at once, and a written file is shown as tha
   const edit = card(page, 'gsv__EditFile').getByRole('group', { name: /change/i });
   await expect.poll(async () => (await edit.innerText()).split('\n').filter((line) => /^[-+](two|2)$/.test(line))).toEqual(['-two', '+2']);
   await unfold(said(page), 'gsv__WriteFile');
-  await card(page, 'gsv__WriteFile').getByText('three').waitFor();
+  // Exactly: the heading of the card has its beginning too.
+  await card(page, 'gsv__WriteFile').getByText('one two three', { exact: true }).waitFor();
   await card(page, 'gsv__WriteFile').getByRole('button', { name: 'Raw' }).click();
   await card(page, 'gsv__WriteFile').getByText('"written":true').waitFor();
 });

@@ -195,7 +195,7 @@ test('what needs approval is shown exactly as it will run, and runs once it is a
   await say(page, 'write the good note');
   const ask = page.getByRole('article', { name: 'Approval needed for gsv__WriteFile' });
   await ask.waitFor();
-  await ask.getByText('Exactly, as JSON').click();
+  await ask.getByText('Show as JSON').click();
   const shown = JSON.parse(await ask.getByRole('group', { name: 'json code' }).innerText()) as unknown;
   expect(shown).toEqual({ path: 'memory/good-note.md', content: 'exactly this\n' });
   expect((await file('memory/good-note.md')).code, 'nothing was written yet').toBe('not_found');

@@ -34,12 +34,12 @@ test('what a tool prints is seen while it runs', async () => {
   await card.waitFor();
   // The machine has no sandbox, so the owner is asked first.
   await page.getByRole('button', { name: 'Allow once' }).first().click();
-  await said(page).getByLabel('What it prints').getByText('the first line').waitFor();
+  await said(page).getByLabel('Output', { exact: true }).getByText('the first line').waitFor();
   expect(await agent(page).getByText('It is built.').count()).toBe(0);
   await writeFile(join(folder, 'go'), '');
   await agent(page).getByText('It is built.').waitFor();
   await card.locator('summary').click();
-  await card.getByText('the last line', { exact: true }).waitFor();
+  await expect.poll(() => card.getByRole('group', { name: 'Output' }).innerText()).toMatch(/the first line\nthe last line/);
 });
 
 test('a page whose gateway goes says so, and goes on by itself when it is back', async () => {

@@ -1,18 +1,12 @@
 // The command palette: everything one can go to or do, by keys alone.
 
-import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { german, t } from './texts';
 import { PHONE, house } from './visit';
 import { agent, connected, message } from './words';
 
 const here = house({ script: 'turns:\n  - when: { user: "" }\n    text: The lighthouse stands on the northern cliff.\n' });
-/** A page of a gateway that may be too old to search messages. */
-async function open(place: string, options?: BrowserContextOptions): Promise<Page> {
-  const visitor = await here.visit(options);
-  visitor.expected.add(404);
-  return visitor.open(place);
-}
 const palette = (page: Page): Locator => page.getByRole('dialog', { name: t('shell.palette') });
 const group = (page: Page, name: string): Locator => palette(page).getByRole('group', { name });
 
@@ -29,7 +23,7 @@ const chosen = (page: Page) => palette(page).getByRole('option', { selected: tru
 
 test('without a word it offers actions, pages and conversations, and what was used last comes first', async () => {
   await here.gateway.post('/api/chat', { sessionKey: 'agent:main:harbour', message: 'hello' });
-  const page = await open('usage');
+  const page = await here.open('usage');
   await look(page, '');
   for (const name of [t('shell.foundActions'), t('shell.foundPages')]) await group(page, name).waitFor();
   await group(page, t('shell.foundConversations')).getByRole('option', { name: 'harbour' }).waitFor();
@@ -44,7 +38,7 @@ test('without a word it offers actions, pages and conversations, and what was us
 });
 
 test('letters in order are enough to find a tool', async () => {
-  const page = await open('usage');
+  const page = await here.open('usage');
   await look(page, 'gsvrf');
   await expect.poll(() => chosen(page)).toContain('gsv__ReadFile');
   await page.keyboard.press('Enter');
@@ -52,14 +46,14 @@ test('letters in order are enough to find a tool', async () => {
 });
 
 test('settings are found by what they do, and lead to themselves', async () => {
-  const page = await open('usage');
+  const page = await here.open('usage');
   await look(page, 'sessions.turn_minutes');
   await group(page, t('shell.foundSettings')).getByRole('option', { name: /sessions\.turn_minutes/ }).click();
   await expect.poll(() => page.url()).toContain('#/settings?find=sessions.turn_minutes');
 });
 
 test('the guide is searched too, and a chapter opens beside the page', async () => {
-  const page = await open('usage');
+  const page = await here.open('usage');
   await look(page, 'install');
   const chapter = group(page, t('shell.foundHelp')).getByRole('option').first();
   await chapter.waitFor();
@@ -70,7 +64,7 @@ test('the guide is searched too, and a chapter opens beside the page', async () 
 
 test('a conversation is opened by its name, and a new one begun', async () => {
   await here.gateway.post('/api/chat', { sessionKey: 'agent:main:lighthouse', message: 'hello' });
-  const page = await open('usage');
+  const page = await here.open('usage');
   await look(page, 'lighth');
   await group(page, t('shell.foundConversations')).getByRole('option', { name: 'lighthouse' }).waitFor();
   await expect.poll(() => chosen(page)).toContain('lighthouse');
@@ -83,24 +77,17 @@ test('a conversation is opened by its name, and a new one begun', async () => {
   await expect.poll(() => page.url()).toContain('talk-');
 });
 
-test('messages are found by their words, where the gateway can search them', async () => {
+test('messages are found by their words, and lead to where they were said', async () => {
   await here.gateway.post('/api/chat', { sessionKey: 'agent:main:coast', message: 'where does the wind come from?' });
-  const there = (await here.gateway.ask('GET', '/api/search?query=wind')).status === 200;
-  const page = await open('usage');
+  const page = await here.open('usage');
   await look(page, 'northern clif');
-  const messages = group(page, t('shell.foundMessages'));
-  if (there) {
-    await messages.getByRole('option', { name: /northern cliff/ }).first().click();
-    await expect.poll(() => page.url()).toMatch(/#\/chat\/agent%3Amain%3A\w+\?at=\d+/);
-    await agent(page).getByText('northern cliff').first().waitFor();
-  } else {
-    await palette(page).getByText(t('shell.paletteNothing', { query: 'northern clif' })).waitFor();
-    expect(await messages.count()).toBe(0);
-  }
+  await group(page, t('shell.foundMessages')).getByRole('option', { name: /northern cliff/ }).first().click();
+  await expect.poll(() => page.url()).toMatch(/#\/chat\/agent%3Amain%3A\w+\?at=\d+/);
+  await agent(page).getByText('northern cliff').first().waitFor();
 });
 
 test('the arrow keys go round, and the answer that comes late moves no choice', async () => {
-  const page = await open('usage');
+  const page = await here.open('usage');
   await look(page, '');
   const options = palette(page).getByRole('option');
   await options.first().waitFor();
@@ -116,14 +103,25 @@ test('the arrow keys go round, and the answer that comes late moves no choice', 
 });
 
 test('what fits nothing says so', async () => {
-  const page = await open('usage');
+  const page = await here.open('usage');
   await look(page, 'zzqqxx');
   await palette(page).getByText(t('shell.paletteNothing', { query: 'zzqqxx' })).waitFor();
 });
 
+test('what creates something opens the form for it', async () => {
+  const page = await here.open('usage');
+  for (const [action, form] of [[t('shell.actNewAgent'), t('agents.new')], [t('shell.actNewJob'), t('jobs.new')]] as const) {
+    await look(page, action);
+    await expect.poll(() => chosen(page)).toContain(action);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: form }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: form }).waitFor({ state: 'detached' });
+  }
+});
+
 test('the theme, the language, the shortcuts and logging out are actions', async () => {
   const visitor = await here.visit({ colorScheme: 'light' });
-  visitor.expected.add(404);
   const page = await visitor.open('usage');
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await connected(page).waitFor();
@@ -148,7 +146,7 @@ test('the theme, the language, the shortcuts and logging out are actions', async
 });
 
 test('on a phone it fills the screen and closes by a button', async () => {
-  const page = await open('usage', { viewport: PHONE, hasTouch: true });
+  const page = await here.open('usage', { viewport: PHONE, hasTouch: true });
   await connected(page).waitFor();
   await page.getByRole('button', { name: t('shell.menu'), exact: true }).tap();
   await page.getByRole('button', { name: t('shell.search') }).tap();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { t } from './texts';
+import { t, word } from './texts';
 import { house, type Visitor } from './visit';
 import { agent, connected, message, say } from './words';
 
@@ -61,12 +61,18 @@ test('without a gateway the page opens, says so and keeps what is typed, and goe
     // A page that was not open before is there, too; only its contents are not.
     await page.getByRole('heading', { level: 1, includeHidden: true }).first().waitFor({ state: 'attached' });
     await page.getByRole('alert').first().waitFor();
+    // Trying again at once changes nothing while nobody answers.
+    await page.getByRole('button', { name: t('shell.retryNow') }).click();
+    await page.getByText(t('shell.lostWorks')).waitFor();
   } finally {
     await here.gateway.resume();
   }
-  await page.getByRole('button', { name: t('shell.retryNow') }).click();
   await connected(page).waitFor();
   await page.getByText(t('shell.lostWorks')).waitFor({ state: 'detached' });
+  // What could not be looked at is there now, and who is logged in too.
+  await page.getByRole('heading', { name: word('usage.byModel') }).waitFor();
+  await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+  expect(await page.getByRole('button', { name: t('shell.account') }).innerText()).not.toContain('…');
   await page.goto(`${here.gateway.url}/#/chat/agent:main:offline`);
   await expect.poll(() => message(page).inputValue()).toBe('not sent yet');
   silent(visitor);

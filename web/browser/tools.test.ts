@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SIZES, barriers } from './axe';
+import { SIZES, obstacles } from './barriers';
 import { soon } from './gateway';
 import { McpServer } from './others';
 import { house } from './visit';
@@ -70,9 +70,10 @@ test('a tool runs from its form, and its entry is in the audit', async () => {
   const entry = entries.find((one) => one.seq === seq);
   expect(entry).toMatchObject({ tool: 'gsv__WriteFile', status: 'ok' });
   await link.click();
-  const shown = page.getByRole('region', { name: `Entry ${seq}` });
-  await shown.getByText('memory/from-the-form.md').waitFor();
-  await shown.getByText(entry?.caller ?? '').waitFor();
+  const shown = page.getByRole('region', { name: 'Details of gsv__WriteFile' });
+  await shown.getByRole('definition').filter({ hasText: 'memory/from-the-form.md' }).waitFor();
+  await shown.getByText('Log entries').click();
+  await shown.getByText(new RegExp(`\\b${seq}\\b`)).first().waitFor();
 });
 
 test('a wrong argument is refused by the name of its parameter, and nothing happens', async () => {
@@ -138,9 +139,10 @@ test('a choice of shapes has the fields of the one that is chosen', async () => 
   await page.getByRole('button', { name: 'Run' }).click();
   await expect.poll(() => which.getAttribute('aria-invalid')).toBe('true');
   await which.selectOption('Every week');
-  await page.getByText('unless said: 9').waitFor();
+  await page.getByText('Default: 9').waitFor();
+  expect(await page.getByRole('alert').count(), 'what was wrong before is not wrong with it').toBe(0);
   await which.selectOption('Once');
-  await page.getByText('a day, such as 2027-03-01').waitFor();
+  await page.getByText('Date, for example 2027-03-01').waitFor();
   await page.getByRole('textbox', { name: 'day' }).fill('2027-03-01');
   await page.getByRole('button', { name: 'Run' }).click();
   await page.getByRole('region', { name: 'Result' }).getByText('planned').waitFor();
@@ -207,7 +209,7 @@ describe.each(SIZES)('%s', (_name, options) => {
         await page.getByRole('button', { name: 'Run' }).click();
         await page.getByRole('region', { name: 'Result' }).waitFor();
       }
-      wrong.push(...(await barriers(page)).map((one) => `${place}: ${one}`));
+      wrong.push(...(await obstacles(page)).map((one) => `${place}: ${one}`));
       await page.close();
     }
     expect(wrong).toEqual([]);

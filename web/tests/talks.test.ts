@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jobOf, talkName } from '../src/lib/talks';
+import { jobOf, talkName, titled } from '../src/lib/talks';
 
 describe('a conversation is called', () => {
   const jobs = new Map([['j1', 'Morning summary']]);
@@ -16,6 +16,10 @@ describe('a conversation is called', () => {
     const people = new Map([['telegram:42', 'Ada']]);
     expect(talkName('agent:main:telegram:dm:42', null, jobs, people)).toBe('Ada, Telegram');
     expect(talkName('agent:main:telegram:dm:43', null, jobs, people)).toBe('telegram:dm:43');
+  });
+  it('by its title, where its key is only a number', () => {
+    for (const key of ['agent:main:talk-a1b2c3', 'agent:main:sub:01a1f5c3-d6b9-7b2a']) expect(titled(key), key).toBe(true);
+    for (const key of ['agent:main:main', 'agent:main:harbour', 'agent:main:cron:01a1f5c3', 'agent:main:telegram:dm:4242']) expect(titled(key), key).toBe(false);
   });
   it('by its job, where it is a run of one', () => {
     expect(jobOf('agent:main:cron:j1')).toBe('j1');

@@ -6,6 +6,7 @@ import { became, ofKind, pageOf } from '../src/lib/trust';
 describe('untrusted content', () => {
   it('says who wrote it after reading what, as far as that is on record', () => {
     expect(became({ kind: 'file', author: 'agent:main', source: 'tool:web_fetch' })).toBe('Written by agent:main after reading tool:web_fetch.');
+    expect(became({ kind: 'file', author: 'agent:main for owner:browser 2026-11-19T21:50:49.435Z', source: 'tool:web_fetch' })).toBe('Written by agent:main for owner:Browser after reading tool:web_fetch.');
     expect(became({ kind: 'job', author: null, source: 'tool:web_fetch' })).toBe('Written after reading tool:web_fetch.');
     expect(became({ kind: 'session', author: null, source: 'person:telegram:42' })).toBe('Contains untrusted text from person:telegram:42.');
   });

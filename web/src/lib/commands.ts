@@ -13,7 +13,7 @@ import { app } from './pwa.svelte';
 import { go } from './route.svelte';
 import { flowing, plain } from './safe';
 import type { Schema } from './schema';
-import { talkName } from './talks';
+import { talkName, titled } from './talks';
 import { theme, type Theme } from './theme.svelte';
 
 export type Command = {
@@ -95,7 +95,7 @@ export function fixed(help: () => void): Command[] {
 /** Conversations by their titles, and tools by name and description. */
 export async function listed(): Promise<Command[]> {
   const [sessions, tools] = await Promise.all([get('/api/sessions', { limit: 200 }).then((found) => found.sessions, () => []), get('/api/tools').then((found) => found.tools, () => [])]);
-  const conversation = (one: SessionView & { title?: string | null }): Command => ({ id: `chat:${one.sessionKey}`, group: names.conversations, icon: 'chat', title: talkName(one.sessionKey, one.label || one.title), about: '', also: one.sessionKey, act: () => go('chat', one.sessionKey) });
+  const conversation = (one: SessionView & { title?: string | null }): Command => ({ id: `chat:${one.sessionKey}`, group: names.conversations, icon: 'chat', title: talkName(one.sessionKey, one.label || (titled(one.sessionKey) ? one.title : null)), about: '', also: `${one.sessionKey} ${one.title ?? ''}`, act: () => go('chat', one.sessionKey) });
   const tool = (one: ToolView): Command => ({ id: `tool:${one.name}`, group: names.tools, icon: 'tools', title: one.name, about: plain(one.description.split('\n')[0] ?? '', 90), act: () => go('tools', one.name) });
   return [...sessions.map(conversation), ...tools.map(tool)];
 }
@@ -134,7 +134,7 @@ type Found = { matches: { sessionKey: string; title?: string | null; seq: number
 /** Messages that contain the words; none where the gateway has no such search. */
 export async function messages(query: string, signal: AbortSignal): Promise<Command[]> {
   const found = await ifThere(get<Found>('/api/search', { query, limit: 6 }, signal)).catch(() => null);
-  return (found?.matches ?? []).map((one): Command => ({ id: `message:${one.sessionKey}:${one.seq}`, group: names.messages, icon: 'chat', title: plain(one.snippet, 200), about: talkName(one.sessionKey, one.title), act: () => go('chat', one.sessionKey, { at: String(one.seq), find: query }) }));
+  return (found?.matches ?? []).map((one): Command => ({ id: `message:${one.sessionKey}:${one.seq}`, group: names.messages, icon: 'chat', title: plain(one.snippet, 200), about: talkName(one.sessionKey, titled(one.sessionKey) ? one.title : null), act: () => go('chat', one.sessionKey, { at: String(one.seq), find: query }) }));
 }
 
 const RECENT = 'palette.recent';

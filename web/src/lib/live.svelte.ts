@@ -26,18 +26,19 @@ class Live {
   approvals = $state.raw<Approval[]>([]);
   toasts = $state<Toast[]>([]);
   #next = 0;
-  #opened = false;
+  #looked = false;
   #tabs = new BroadcastChannel('manyhands');
 
   #socket = new Socket((state) => {
     this.state = state;
     if (state !== 'connecting') this.lost = state === 'waiting';
     if (state === 'open') {
-      // The first connection comes with the first look at everything.
-      if (this.#opened) this.epoch += 1;
-      this.#opened = true;
+      // The first connection comes with the first look at everything, unless it had to wait: then that look failed.
+      if (this.#looked) this.epoch += 1;
+      if (!this.who) void this.ask();
       void this.look();
     }
+    this.#looked ||= state === 'open' || state === 'waiting';
     if (state === 'refused') void this.ask();
   });
 

@@ -36,3 +36,10 @@ export function link(page: string, ...rest: (string | Record<string, string>)[])
 export function go(page: string, ...rest: (string | Record<string, string>)[]): void {
   location.hash = link(page, ...rest);
 }
+
+/** Whether the address asks for the form of something new. It asks once: whoever closes the form is not asked again. */
+export function asksForNew(): boolean {
+  if (!now.query.has('new')) return false;
+  location.replace(link(now.page));
+  return true;
+}

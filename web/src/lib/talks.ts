@@ -9,6 +9,9 @@ export function jobOf(key: string): string | null {
   return kind === 'cron' ? (job ?? '') : null;
 }
 
+/** Whether a conversation is called by its title: its key is only a number. */
+export const titled = (key: string): boolean => /(^|[:-])[0-9a-f]{4,}(-|$)/.test(key.split(':').slice(2).join(':')) && jobOf(key) === null && !key.includes(':dm:');
+
 /** What is told of a session by its key; jobs and people (`telegram:42`) by their names, where they are known. */
 export function talkName(key: string, label?: string | null, jobs?: Map<string, string>, people?: Map<string, string>): string {
   if (label) return plain(label, 80);

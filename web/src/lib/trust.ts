@@ -3,6 +3,7 @@
 import '../texts/use/approvals';
 import type { Untrusted } from './answers';
 import { t, type Key } from './i18n';
+import { caller } from './words';
 
 export type Kind = Untrusted['kind'];
 const NAMES: Record<Kind, Key> = { file: 'approvals.kind_file', agent: 'common.agent', job: 'approvals.kind_job', session: 'common.conversation' };
@@ -10,7 +11,7 @@ export const kindName = (kind: Kind): string => t(NAMES[kind]);
 
 /** How it became untrusted, as one sentence. */
 export function became({ kind, author, source }: Pick<Untrusted, 'kind' | 'author' | 'source'>): string {
-  if (author) return t('approvals.writtenBy', { author, source });
+  if (author) return t('approvals.writtenBy', { author: caller(author), source });
   return kind === 'session' ? t('approvals.contains', { source }) : t('approvals.writtenAfter', { source });
 }
 
