@@ -35,6 +35,9 @@ turns:
     between_ms: 3600000
   - when: { result_of: spawn }
     text: They were counted.
+  - when: { user: think }
+    thinking: "Numbers first."
+    text: Four.
   - when: { user: "" }
     text: A teapot is a vessel for steeping leaves.
     usage: { input: 1200, output: 9 }
@@ -161,6 +164,15 @@ test('a reply that was stopped is there after a reload, marked', async () => {
   await page.reload();
   const stopped = agent(page).filter({ hasText: 'The first words' });
   await stopped.getByText('Stopped', { exact: true }).waitFor();
+});
+
+test('the reasoning of a reply is there after a reload', async () => {
+  const page = await here.open(`chat/${fresh()}`);
+  await say(page, 'think of two and two');
+  await agent(page).getByText('Four.').waitFor();
+  await page.reload();
+  await agent(page).getByText('Reasoning', { exact: true }).click();
+  await agent(page).getByText('Numbers first.').waitFor();
 });
 
 test('why a turn failed is there after a reload, with Try again, and the next message is one of its own', async () => {

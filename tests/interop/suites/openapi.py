@@ -18,15 +18,16 @@ EXAMPLES = os.environ.get("SCHEMATHESIS_EXAMPLES", "10")
 SETTINGS = "[limits]\nfailed_logins = 1000000\n"
 
 # A request may fit its schema and still be refused for what it means: a path outside the workspace, a
-# setting that does not exist, a model that is not configured. What a tool says then is 400 or 422.
+# setting that does not exist, a model that is not configured, two parameters that exclude each other. What a tool says then is 400 or 422.
 MEANING = [
-    "^(GET|PUT|DELETE) /api/config$",
+    "^(GET|PUT|DELETE) /api/config(/file)?$",
     "^GET /api/tools$",
     "^GET /oauth/callback$",
     "^POST /api/(tools|trigger)/",
-    "^POST /api/(chat|connections|models/providers|models/test|resources|servers|trust|artifacts)$",
+    "^POST /api/(chat|connections|models/providers|models/test|resources|servers|servers/preview|transcribe|trust|artifacts)$",
     "^POST /api/channels/.*/login$",
-    "^POST /api/sessions/.*/(rewind|patch)$",
+    "^GET /api/sessions/.*/messages$",
+    "^POST /api/sessions/.*/(branch|rewind|patch)$",
     "^POST /v1/",
 ]
 # Without a node or a model these say 503, and nothing else is wrong with them.

@@ -54,8 +54,8 @@ pub struct Operation {
     body: ResponseBody,
     /// Can also stream events, and responds 202 while waiting for an approval.
     streams: bool,
-    /// The request body is raw bytes.
-    bytes: bool,
+    /// Media type of a request body that is raw bytes.
+    bytes: Option<&'static str>,
 }
 
 impl Operation {
@@ -74,7 +74,7 @@ impl Operation {
             request: None,
             body: ResponseBody::Tool,
             streams: false,
-            bytes: false,
+            bytes: None,
         }
     }
 
@@ -97,8 +97,8 @@ impl Operation {
     }
 
     /// The request body is raw bytes.
-    pub(super) fn takes_bytes(mut self) -> Self {
-        self.bytes = true;
+    pub(super) fn takes_bytes(mut self, media: &'static str) -> Self {
+        self.bytes = Some(media);
         self
     }
 
@@ -166,8 +166,8 @@ impl Operation {
                 "content": { "application/json": { "schema": schema } },
             });
         }
-        if self.bytes {
-            described["requestBody"] = json!({ "content": { "*/*": {} } });
+        if let Some(media) = self.bytes {
+            described["requestBody"] = json!({ "content": { media: {} } });
         }
         described["security"] = match self.access {
             Access::Open => json!([]),

@@ -224,7 +224,7 @@ fn stored() -> Vec<Route> {
         .by(artifacts::list),
         op("post", "/api/artifacts", Token, "Upload an artifact")
             .query::<artifacts::Upload>()
-            .takes_bytes()
+            .takes_bytes("*/*")
             .by(artifacts::put),
         (
             op("get", "/api/artifacts/{id}", Token, "Download an artifact")

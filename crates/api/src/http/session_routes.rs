@@ -57,7 +57,7 @@ pub(super) fn table() -> Vec<Route> {
                 Token,
                 "Transcribe a recording: the body, with a Content-Type of audio/*",
             )
-            .takes_bytes()
+            .takes_bytes("audio/*")
             .answers::<transcribe::Transcribed>(),
             post(transcribe::transcribe).layer(DefaultBodyLimit::max(transcribe::MAX_RECORDING)),
         ),

@@ -32,6 +32,7 @@ pub struct Explain {
     /// Token name of the caller.
     name: Option<String>,
     /// Agent the call is made for; `main` by default.
+    #[schemars(with = "Option<AgentId>")]
     agent: Option<String>,
     /// Whether the agent makes the call in a turn, rather than the token's bearer directly.
     #[serde(default)]
