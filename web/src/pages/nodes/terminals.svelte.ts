@@ -8,6 +8,9 @@ import type { Screen } from './xterm';
 /** What the gateway lets one connection have open. */
 export const MOST = 8;
 
+/** Characters sent at once: fewer bytes than the gateway takes, whatever they are. */
+const PIECE = 250_000;
+
 // The socket's methods for terminals; a gateway without them answers that it does not know the method.
 type Calls = {
   'terminal.open': [{ nodeId: string; cols: number; rows: number; cwd?: string }, { terminalId: string }];
@@ -107,8 +110,10 @@ export class Shell {
   async #send(): Promise<void> {
     this.#sending = true;
     while (this.#queue && this.#id) {
-      const data = this.#queue;
-      this.#queue = '';
+      // Not between the halves of a character.
+      const end = /[\ud800-\udbff]/.test(this.#queue[PIECE - 1] ?? '') ? PIECE - 1 : PIECE;
+      const data = this.#queue.slice(0, end);
+      this.#queue = this.#queue.slice(end);
       await call('terminal.input', { terminalId: this.#id, data }).catch((error: unknown) => this.#ended(told(error).message));
     }
     this.#queue = '';
