@@ -2,7 +2,7 @@
 //!
 //! Each is recorded here and with the keeper before it exists, while the program is suspended in
 //! its system call. Once the list is closed, no new group can be created.
-#![allow(unsafe_code)] // a flag of pidfd_send_signal that no safe crate offers
+#![allow(unsafe_code)] // a flag of pidfd_send_signal and an answer of getsid that no safe crate offers
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getsid, kill_process_group, pidfd_open, pidfd_send_signal,
+    Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal,
     test_kill_process_group,
 };
 
@@ -132,12 +132,18 @@ pub(super) fn end_session(session: Pid) -> bool {
         let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) else {
             continue;
         };
-        if getsid(Some(process)) == Ok(session) && pidfd_send_signal(&handle, Signal::KILL).is_ok()
-        {
+        if in_session(process, session) && pidfd_send_signal(&handle, Signal::KILL).is_ok() {
             gone &= Process::read(process.as_raw_nonzero().get()).is_none_or(|now| now.zombie);
         }
     }
     gone
+}
+
+fn in_session(process: Pid, session: Pid) -> bool {
+    // Not rustix's, which panics where the answer is 0: for the kernel's own threads.
+    // SAFETY: a plain number as argument.
+    let found = unsafe { libc::getsid(process.as_raw_nonzero().get()) };
+    found == session.as_raw_nonzero().get()
 }
 
 /// The groups of one program besides its own.
