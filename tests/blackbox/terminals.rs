@@ -147,7 +147,10 @@ fn what_is_typed_runs_in_a_terminal_of_the_size_and_folder_asked_for() {
     assert!(shown.contains("/dev/pts/"), "{shown}");
 
     // A program learns of a new size while it runs.
-    screen.types("trap 'echo win''ch' WINCH; echo rea''dy; until [ \"$(stty size)\" = '40 120' ]; do sleep 0.02; done; echo cha''nged\n");
+    let script = "trap 'echo winch' WINCH; echo ready; \
+                  until [ \"$(stty size)\" = '40 120' ]; do sleep 0.02; done; echo changed\n";
+    laptop.put("size.sh", script.as_bytes());
+    screen.types("bash ../size.sh\n");
     screen.until("ready\r\n");
     let said = screen.request("terminal.resize", json!({ "cols": 120, "rows": 40 }));
     assert_eq!(said["ok"], true, "{said}");
