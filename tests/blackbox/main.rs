@@ -95,6 +95,7 @@ mod ssrf_redirects;
 mod ssrf_secrets;
 mod ssrf_spellings;
 mod telemetry;
+mod terminals;
 mod tls;
 mod token_leak;
 mod tool_request;

@@ -1,6 +1,6 @@
 // A real terminal on a node: keys go in, colours and sizes come back, and it is offered only where the node allows it.
 
-import { mkdir, mkdtemp } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { expect, inject, test } from 'vitest';
@@ -14,7 +14,9 @@ async function node(name: string): Promise<string> {
   const { code } = await here.gateway.post<{ code: string }>('/api/nodes/codes', { nodeId: name });
   const folder = join(here.gateway.folder, name);
   await mkdir(folder, { recursive: true });
-  const env = { PATH: process.env.PATH ?? '', HOME: folder, MANYHANDS_HOME: await mkdtemp(join(here.gateway.folder, 'node-')), TZ: 'UTC', SHELL: '/bin/sh', PS1: '$ ' };
+  // A login shell: the system's profile sets another prompt for root.
+  await writeFile(join(folder, '.profile'), "PS1='$ '\n");
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, MANYHANDS_HOME: await mkdtemp(join(here.gateway.folder, 'node-')), TZ: 'UTC', SHELL: '/bin/sh' };
   const args = ['node', '--url', here.gateway.url, '--code', code, '--workspace', folder, '--terminal'];
   here.gateway.beside(new Program(spawn(inject('binary'), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })));
   await expect.poll(async () => (await here.gateway.get<{ nodes: { nodeId: string; online: boolean; terminal?: boolean }[] }>('/api/nodes')).nodes).toContainEqual(expect.objectContaining({ nodeId: name, online: true, terminal: true }));

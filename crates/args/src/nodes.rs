@@ -31,6 +31,9 @@ pub struct ShareOptions {
     /// What commands may change; default: off, or workspace with --jail.
     #[arg(long, value_enum)]
     pub sandbox: Option<SandboxOption>,
+    /// Allow the owner of the gateway to open terminals on this machine; each is a shell with the limits of commands.
+    #[arg(long)]
+    pub terminal: bool,
     /// One-time enrolment code from `manyhands nodes code`; the credentials it yields are stored for later starts.
     #[arg(long)]
     pub code: Option<String>,
@@ -174,6 +177,7 @@ mod tests {
     #[test]
     fn a_node_runs_here_or_as_a_service() {
         let here = node("node --id laptop --jail /srv --sandbox read-only");
+        assert!(!here.share.terminal && node("node --terminal").share.terminal);
         assert!(here.service.is_none());
         assert_eq!(here.share.sandbox, Some(SandboxOption::ReadOnly));
         let service = node("node install --id laptop --print").service;

@@ -25,6 +25,9 @@ pub struct Node {
     /// (everything the gateway's user may). Unless it is `off`, they run in the sandbox, without network; with
     /// `off` the tools can also access the gateway's own files.
     pub sandbox: NodeSandbox,
+    /// Whether the owner may open terminals on the node, from the web page. A terminal is a shell with the limits of
+    /// commands.
+    pub terminal: bool,
 }
 
 impl Default for Node {
@@ -36,6 +39,7 @@ impl Default for Node {
             jail: None,
             // The node runs in the gateway's process, next to its keys.
             sandbox: NodeSandbox::Workspace,
+            terminal: false,
         }
     }
 }
@@ -89,7 +93,7 @@ mod tests {
 
     #[test]
     fn none_of_its_keys_can_be_set_remotely() {
-        for key in ["enabled", "id", "workspace", "jail", "sandbox"] {
+        for key in ["enabled", "id", "workspace", "jail", "sandbox", "terminal"] {
             assert!(crate::is_local(&format!("node.{key}")), "{key}");
         }
         assert!(crate::is_local("node") && !crate::is_local("log.level"));

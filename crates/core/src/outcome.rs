@@ -87,6 +87,8 @@ pub struct Outcome {
     pub blocks: Vec<ContentBlock>,
     /// What of the value is only a part: set by the tool that shortened it, or by the path.
     pub cut: Option<Cut>,
+    /// How a program that was the whole call ended, such as `exit 3` or `SIGHUP`, for the audit.
+    pub exit: Option<String>,
     /// All of a text that the value shows in part, by the name of its field, for the path to store.
     pub full_texts: Vec<(String, String)>,
     /// The unchanged result of an MCP server, only for callers that forward it ([`CallRequest::wants_raw`](crate::CallRequest)).

@@ -59,7 +59,7 @@ pub use sandbox::{
 pub use self_test::{SelfTest, self_test};
 pub use sse::{SseEvent, SseParser, SseTooLong};
 pub use supervisor::{
-    Captured, Exit, Finished, Program, RunningProgram, Stdin, SuperviseError, Supervisor,
-    run_keeper,
+    Captured, Exit, Finished, Program, RunningProgram, Stdin, SuperviseError, Supervisor, Terminal,
+    TerminalSize, run_keeper,
 };
 pub use throttle::{LoginThrottle, canonical};

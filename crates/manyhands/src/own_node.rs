@@ -62,6 +62,7 @@ impl OwnNode {
             workspace: named(&node.workspace)?,
             jail: named(&node.jail)?,
             sandbox: Some(mode(node.sandbox)),
+            terminals: node.terminal,
         };
         let mut sharing = Sharing::new(asked, &ctx.file(&root)?, OPTIONS)?;
         if node.sandbox != NodeSandbox::Off {

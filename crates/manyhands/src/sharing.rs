@@ -38,6 +38,8 @@ pub struct SharingRequest {
     pub jail: Option<PathBuf>,
     /// What commands may change.
     pub sandbox: Option<SandboxMode>,
+    /// Whether the owner of the gateway may open terminals.
+    pub terminals: bool,
 }
 
 /// How much of a machine is shared.
@@ -47,6 +49,8 @@ pub struct Sharing {
     pub workspace: PathBuf,
     /// Limits of the tools.
     pub confinement: Confinement,
+    /// Whether the owner of the gateway may open terminals.
+    pub terminals: bool,
 }
 
 impl Sharing {
@@ -82,6 +86,7 @@ impl Sharing {
         Ok(Self {
             workspace,
             confinement: Confinement { jail, sandbox },
+            terminals: asked.terminals,
         })
     }
 
@@ -119,6 +124,7 @@ impl Sharing {
             workspace: self.workspace.clone(),
             env: environment,
             confinement: self.confinement.clone(),
+            terminals: self.terminals,
             supervisor: supervisor.clone(),
             clock: ctx.clock.clone(),
             ids: ctx.ids.clone(),
@@ -134,7 +140,11 @@ impl fmt::Display for Sharing {
         if let Some(jail) = jail.filter(|jail| **jail != self.workspace) {
             write!(f, "jail {}, ", jail.display())?;
         }
-        write!(f, "sandbox {}", word(self.confinement.sandbox))
+        write!(f, "sandbox {}", word(self.confinement.sandbox))?;
+        if self.terminals {
+            write!(f, ", terminals allowed")?;
+        }
+        Ok(())
     }
 }
 
@@ -233,6 +243,7 @@ mod tests {
                 workspace: workspace.map(|name| self.path(name)),
                 jail: jail.map(|name| self.path(name)),
                 sandbox,
+                terminals: false,
             };
             Sharing::new(asked, &self.path("here"), OPTIONS).map_err(|failure| failure.0)
         }

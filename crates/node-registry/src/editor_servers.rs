@@ -98,6 +98,7 @@ impl Nodes {
             prints: offer.prints,
             full_output: false,
             watched: false,
+            terminals: false,
             sandboxed: false,
             readers: Box::default(),
             writers: Box::default(),

@@ -24,6 +24,8 @@
 //! - **Watches** are pulled: the gateway asks a node for the output after what it has, as its
 //!   reader has room, and each piece passes only while the call that opened the watch would still
 //!   be allowed.
+//! - **Terminals** are calls of a tool that is in no catalogue, with output, input and size beside the call. Output is pulled
+//!   like that of watches.
 //! - **Confinement** (`--jail`, `--sandbox`) belongs to the node's owner and cannot be changed over
 //!   the wire. A sandboxed node says so when it connects, and agents use it without approval; on
 //!   others they ask first.
@@ -37,6 +39,7 @@ mod node;
 mod offer;
 mod origins;
 mod records;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -58,6 +61,7 @@ pub use editor_servers::EditorServer;
 pub use node::{ConnectedNode, FromNode, NodeOutbox, ProcessWatch};
 pub use offer::Offer;
 pub use origins::{Origins, ProcessNotice};
+pub use terminal::{NodeTerminal, TerminalControls};
 
 pub use names::plain_path;
 use node::NodeInfo;
@@ -241,6 +245,7 @@ impl Nodes {
             full_output: offer.full_output,
             watched: offer.watched,
             sandboxed: offer.sandboxed,
+            terminals: offer.terminals,
             readers: offer.able_to(&id, "filesystem.read"),
             writers: offer.able_to(&id, "filesystem.write"),
             left_out: std::mem::take(&mut offer.left_out).into(),
@@ -379,6 +384,21 @@ impl Nodes {
         })
     }
 
+    /// The same, but a name that no node ever had is reported as that.
+    pub fn find_known(&self, id: &str) -> Result<Arc<ConnectedNode>, ToolError> {
+        let known = id
+            .parse()
+            .is_ok_and(|id: NodeId| self.state().known.contains_key(&id));
+        self.find(id).map_err(|error| match known {
+            true => error,
+            false => {
+                let shown: String = id.chars().take(80).collect();
+                ToolError::new(ErrorCode::NotFound, format!("there is no node {shown:?}"))
+                    .hint("list them with `manyhands nodes`")
+            }
+        })
+    }
+
     /// The names of connected nodes, sorted.
     pub fn online(&self) -> Vec<NodeId> {
         let mut names: Vec<NodeId> = self.state().online.keys().cloned().collect();
@@ -415,6 +435,10 @@ impl Nodes {
                 Some(online) => online.left_out().to_vec(),
                 None => Vec::new(),
             },
+            terminal: state
+                .online
+                .get(&node.id)
+                .is_some_and(|online| online.allows_terminals()),
         };
         state.known.values().map(entry).collect()
     }

@@ -53,6 +53,8 @@ pub struct NodeInfo {
     pub watched: bool,
     /// Whether its programs and writes are sandboxed, as its owner started it.
     pub sandboxed: bool,
+    /// Whether its owner allows terminals.
+    pub terminals: bool,
     /// Its tools that read files.
     pub readers: Box<[String]>,
     /// Its tools that write files.
@@ -76,6 +78,7 @@ struct PendingReplies {
     logs: HashMap<String, oneshot::Sender<LogsResultParams>>,
     transfers: HashMap<u32, mpsc::Sender<FromNode>>,
     watches: HashMap<String, mpsc::Sender<ProcessOutputEvent>>,
+    terminals: HashMap<String, mpsc::Sender<String>>,
 }
 
 /// The receiver of a call's result and progress.
@@ -121,6 +124,23 @@ impl ConnectedNode {
     /// Returns whether its programs and writes are sandboxed.
     pub fn is_sandboxed(&self) -> bool {
         self.about.sandboxed
+    }
+
+    /// Returns whether its owner allows terminals.
+    pub fn allows_terminals(&self) -> bool {
+        self.about.terminals
+    }
+
+    pub(super) fn add_terminal(&self, id: String, reader: mpsc::Sender<String>) {
+        self.waiting().terminals.insert(id, reader);
+    }
+
+    pub(super) fn remove_terminal(&self, id: &str) {
+        self.waiting().terminals.remove(id);
+    }
+
+    pub(super) fn terminal_reader(&self, id: &str) -> Option<mpsc::Sender<String>> {
+        self.waiting().terminals.get(id).cloned()
     }
 
     /// Returns whether it supports hashes, offsets and windows in transfers.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use manyhands_core::{NodeId, ToolError, ToolName};
 use manyhands_wire::{
     ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_FULL_OUTPUT, ADDITION_OUTPUT, ADDITION_SANDBOXED,
-    ADDITION_WATCH, CAPABILITIES, ConnectParams, LeftOutTool, NodeRuntime, ToolDefinition,
+    ADDITION_TERMINAL, ADDITION_WATCH, CAPABILITIES, ConnectParams, LeftOutTool, NodeRuntime,
+    ToolDefinition,
 };
 use serde_json::Value;
 
@@ -32,6 +33,8 @@ pub struct Offer {
     pub(super) watched: bool,
     /// Whether it says that its programs and writes are sandboxed.
     pub(super) sandboxed: bool,
+    /// Whether its owner allows terminals.
+    pub(super) terminals: bool,
 }
 
 /// An offered tool.
@@ -98,6 +101,7 @@ impl Offer {
             full_output: knows(ADDITION_FULL_OUTPUT),
             watched: knows(ADDITION_WATCH),
             sandboxed: knows(ADDITION_SANDBOXED),
+            terminals: knows(ADDITION_TERMINAL),
             capabilities: runtime.host_capabilities,
             tools,
             left_out,

@@ -10,7 +10,9 @@ use futures_util::FutureExt;
 use manyhands_core::{ErrorCode, Progress, ToolError};
 use manyhands_guard::{Live, Redactor};
 use manyhands_telemetry::{Span, SpanKind, TraceContext};
-use manyhands_wire::{Params, Payload, ToolInvokeEvent, ToolOutputEvent, ToolResultParams};
+use manyhands_wire::{
+    Params, Payload, TERMINAL_TOOL, ToolInvokeEvent, ToolOutputEvent, ToolResultParams,
+};
 use serde_json::{Value, json};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -153,13 +155,20 @@ async fn run(
         progress,
         full_output: request.full_output == Some(true),
     };
-    let call = node.toolbox.call(
-        &request.tool,
-        request.args,
-        &request.call_id,
-        &cancel,
-        output,
-    );
+    let (name, id) = (request.tool.as_str(), request.call_id.as_str());
+    let call = async {
+        match name {
+            TERMINAL_TOOL => {
+                let terminals = &node.terminals;
+                let (args, toolbox) = (request.args, &node.toolbox);
+                terminals.run(id, args, toolbox, &outgoing, &cancel).await
+            }
+            _ => {
+                let toolbox = &node.toolbox;
+                toolbox.call(name, request.args, id, &cancel, output).await
+            }
+        }
+    };
     // A panic in one tool must not end the node and with it all other calls.
     let call = AssertUnwindSafe(call).catch_unwind();
     let send_output = |text| {

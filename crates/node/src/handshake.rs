@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use manyhands_wire::{
     ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_FULL_OUTPUT, ADDITION_OUTPUT, ADDITION_SANDBOXED,
-    ADDITION_WATCH, Auth, CLOSE_UNAUTHENTICATED, Client, ClientMode, Code, ConnectParams,
-    ErrorShape, Frame, HelloOk, PROTOCOL, Params, Response,
+    ADDITION_TERMINAL, ADDITION_WATCH, Auth, CLOSE_UNAUTHENTICATED, Client, ClientMode, Code,
+    ConnectParams, ErrorShape, Frame, HelloOk, PROTOCOL, Params, Response,
 };
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -154,6 +154,7 @@ fn connect_request(options: &NodeOptions, toolbox: &Toolbox) -> ConnectParams {
         .into_iter()
         // Declared only if true: agents use the tools of a sandboxed node without approval.
         .chain(toolbox.is_sandboxed().then_some(ADDITION_SANDBOXED))
+        .chain(toolbox.allows_terminals().then_some(ADDITION_TERMINAL))
         .map(str::to_owned)
         .collect(),
     }

@@ -14,6 +14,7 @@ mod partial_files;
 mod run;
 mod seen_calls;
 mod serve;
+mod terminals;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tls;

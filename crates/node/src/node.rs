@@ -3,6 +3,7 @@
 use crate::log::NodeLog;
 use crate::outbox::Outbox;
 use crate::partial_files::PartialFiles;
+use crate::terminals::Terminals;
 use crate::tools::Toolbox;
 
 /// State that calls, watches and transfers of every connection share.
@@ -11,4 +12,5 @@ pub(crate) struct Node {
     pub(crate) log: NodeLog,
     pub(crate) outbox: Outbox,
     pub(crate) partial_files: PartialFiles,
+    pub(crate) terminals: Terminals,
 }

@@ -17,6 +17,7 @@ use crate::outbox::{self, Outbox};
 use crate::partial_files::PartialFiles;
 use crate::seen_calls::SeenCalls;
 use crate::serve::{Disconnect, serve};
+use crate::terminals::Terminals;
 use crate::{NodeOptions, Toolbox, tls};
 
 /// Timeout of name resolution, connecting and the handshake together.
@@ -53,6 +54,7 @@ pub async fn run(
     let node = Arc::new(Node {
         outbox: Outbox::new(log.clone()),
         partial_files: PartialFiles::new(options.state_dir.as_deref()),
+        terminals: Terminals::default(),
         toolbox,
         log,
     });

@@ -8,7 +8,8 @@ use futures_util::StreamExt;
 use futures_util::stream::SplitStream;
 use manyhands_wire::{
     CLOSE_UNAUTHENTICATED, Event, EventKind, Frame, LogsGetEvent, LogsResultParams, Params,
-    Payload, ProcessUnwatchEvent, ProcessWatchEvent, Response, ToolCancelEvent, ToolInvokeEvent,
+    Payload, ProcessUnwatchEvent, ProcessWatchEvent, Response, TerminalCloseEvent,
+    TerminalInputEvent, TerminalReadEvent, TerminalResizeEvent, ToolCancelEvent, ToolInvokeEvent,
 };
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
@@ -213,12 +214,38 @@ impl Session<'_> {
                 }
                 Ok(())
             }
+            EventKind::TerminalRead
+            | EventKind::TerminalInput
+            | EventKind::TerminalResize
+            | EventKind::TerminalClose => {
+                self.on_terminal(kind, event);
+                Ok(())
+            }
             EventKind::LogsGet => match LogsGetEvent::read(event) {
                 Some(request) => self.outgoing.text(self.log(&request)).await,
                 None => Ok(()),
             },
             // The remaining kinds are transfers; those sent to nodes only by mistake are ignored there.
             transfer => self.transfers.on_event(transfer, event).await,
+        }
+    }
+
+    fn on_terminal(&self, kind: EventKind, event: Event) {
+        let terminals = &self.node.terminals;
+        if kind == EventKind::TerminalRead {
+            if let Some(request) = TerminalReadEvent::read(event) {
+                terminals.read(&request);
+            }
+        } else if kind == EventKind::TerminalInput {
+            if let Some(request) = TerminalInputEvent::read(event) {
+                terminals.input(request);
+            }
+        } else if kind == EventKind::TerminalResize {
+            if let Some(request) = TerminalResizeEvent::read(event) {
+                terminals.resize(&request);
+            }
+        } else if let Some(request) = TerminalCloseEvent::read(event) {
+            terminals.close(&request);
         }
     }
 

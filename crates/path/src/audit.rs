@@ -76,7 +76,10 @@ impl Layer for Audit {
         let mut entry = entry(call, kind, &*self.clock, &self.redactor.load());
         entry.duration_us = u64::try_from(took.as_micros()).ok();
         match &result {
-            Ok(_) => entry.status = AuditStatus::Ok,
+            Ok(outcome) => {
+                entry.status = AuditStatus::Ok;
+                entry.code = outcome.exit.clone().unwrap_or_default();
+            }
             Err(error) => {
                 entry.status = AuditStatus::Error;
                 entry.code = error.code.as_str().to_owned();

@@ -7,8 +7,8 @@ use manyhands_gateway::{Admitted, Gateway};
 use manyhands_node_registry::{EditorServer, Offer};
 use manyhands_wire::{
     ADDITION_CANCEL, ADDITION_CHECKED, ADDITION_OUTPUT, ADDITION_SENT, ADDITION_SESSION,
-    ADDITION_WATCH, ClientMode, Code, ConnectParams, ErrorShape, EventKind, Features, Frame,
-    HelloOk, Method, PROTOCOL, Response, Server,
+    ADDITION_TERMINAL, ADDITION_WATCH, ClientMode, Code, ConnectParams, ErrorShape, EventKind,
+    Features, Frame, HelloOk, Method, PROTOCOL, Response, Server,
 };
 
 use super::access::key;
@@ -161,6 +161,7 @@ fn hello(gateway: &Gateway, peer: &PeerKind, is_owner: bool) -> HelloOk {
                 ADDITION_WATCH,
                 ADDITION_SENT,
                 ADDITION_SESSION,
+                ADDITION_TERMINAL,
             ]
             .map(str::to_owned)
             .into(),

@@ -20,6 +20,7 @@ mod request;
 mod sessions;
 mod shape;
 mod socket;
+mod terminals;
 mod watch;
 
 use std::collections::VecDeque;
@@ -52,6 +53,7 @@ use chat::Runs;
 use connect::PeerKind;
 use methods::Peer;
 use socket::{Incoming, Pulse, Socket, Upgrade, closing, violation};
+use terminals::Terminals;
 use watch::Watches;
 
 /// Interval between pings.
@@ -242,6 +244,7 @@ async fn client(
         waiting: VecDeque::new(),
         runs: runs.clone(),
         watches: Arc::default(),
+        terminals: Arc::default(),
     };
     tokio::select! {
         // Events are forwarded while requests run; whichever ends first ends the socket.
@@ -270,6 +273,7 @@ struct ClientSession {
     waiting: VecDeque<Utf8Bytes>,
     runs: Arc<Runs>,
     watches: Arc<Watches>,
+    terminals: Arc<Terminals>,
 }
 
 impl ClientSession {
@@ -344,12 +348,14 @@ impl ClientSession {
         };
         let (gateway, admitted) = (self.gateway.clone(), self.admitted.clone());
         let (runs, watches) = (self.runs.clone(), self.watches.clone());
+        let terminals = self.terminals.clone();
         self.open.spawn(async move {
             let id = request.id.clone();
             let peer = Peer {
                 outbox: &outbox,
                 runs: &runs,
                 watches: &watches,
+                terminals: &terminals,
                 answered: OnceLock::new(),
                 after: OnceLock::new(),
                 then: OnceLock::new(),

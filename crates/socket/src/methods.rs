@@ -12,9 +12,9 @@ use manyhands_wire::{
     Code, ConfigGetParams, ConfigSetParams, ConfigSetResult, ErrorShape, LogsGetParams, Method,
     NodeForgetParams, NodesListResult, Payload, ProcessUnwatchParams, ProcessUnwatchResult,
     ProcessWatchResult, Request, SessionDeleteParams, SessionGetParams, SessionResetParams,
-    SessionStatsParams, SkillsStatusParams, ToolDefinition, ToolInvokeParams, ToolProgressEvent,
-    ToolRequestResult, ToolsListResult, WorkspaceDeleteParams, WorkspaceListParams,
-    WorkspaceReadParams, WorkspaceWriteParams,
+    SessionStatsParams, SkillsStatusParams, TerminalCloseParams, ToolDefinition, ToolInvokeParams,
+    ToolProgressEvent, ToolRequestResult, ToolsListResult, WorkspaceDeleteParams,
+    WorkspaceListParams, WorkspaceReadParams, WorkspaceWriteParams,
 };
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -26,6 +26,7 @@ use super::cron;
 use super::request::{self, SessionCall};
 use super::sessions::SessionMethods;
 use super::shape::{parse, shape, value};
+use super::terminals::Terminals;
 use super::watch::{self, Watches};
 
 /// The socket a request came from.
@@ -36,6 +37,8 @@ pub(super) struct Peer<'a> {
     pub(super) runs: &'a Runs,
     /// Its open process watches.
     pub(super) watches: &'a Watches,
+    /// Its open terminals.
+    pub(super) terminals: &'a Terminals,
     /// Dropped after the response: releases events that must follow it.
     pub(super) answered: OnceLock<oneshot::Sender<()>>,
     /// Event to send after the response.
@@ -170,6 +173,13 @@ pub(super) async fn answer(
             let ok = peer.watches.end(&watch_id);
             value(&ProcessUnwatchResult { ok })
         }
+        Method::TerminalOpen
+        | Method::TerminalInput
+        | Method::TerminalResize
+        | Method::TerminalClose => {
+            calls.must_be_owner()?;
+            terminal(gateway, admitted, method, params, peer).await
+        }
         Method::ToolResult
         | Method::LogsResult
         | Method::NodeExecEvent
@@ -261,6 +271,31 @@ pub(super) async fn answer(
             let agent = agent.map_err(|e| shape(ToolError::parameter("agentId", e.to_string())))?;
             let status = gateway.skills_status(&admitted.caller, &agent).await;
             value(&status.map_err(shape)?)
+        }
+    }
+}
+
+/// Handles `terminal.*` for the owner.
+async fn terminal(
+    gateway: &Arc<Gateway>,
+    admitted: &Admitted,
+    method: Method,
+    params: Value,
+    peer: &Peer<'_>,
+) -> Result<Value, ErrorShape> {
+    let terminals = peer.terminals;
+    match method {
+        Method::TerminalOpen => {
+            let opened = terminals.start(gateway, admitted, parse(params)?, peer.outbox);
+            let (result, answered) = opened.await?;
+            let _ = peer.answered.set(answered); // set once per request
+            value(&result)
+        }
+        Method::TerminalInput => value(&terminals.input(parse(params)?).await?),
+        Method::TerminalResize => value(&terminals.resize(parse(params)?).await?),
+        _ => {
+            let TerminalCloseParams { terminal_id } = parse(params)?;
+            value(&terminals.close(&terminal_id).await?)
         }
     }
 }

@@ -11,7 +11,7 @@ use manyhands_node_registry::{ConnectedNode, FromNode, NodeOutbox, Offer};
 use manyhands_wire::{
     CLOSE_UNAUTHENTICATED, Code, ErrorShape, EventKind, Frame, LogsResultParams, Method,
     NodeExecEventParams, Params, Payload as _, ProcessOutputEvent, Request, Response, Taken,
-    ToolOutputEvent, ToolResultParams, TransferAcceptParams, TransferAckEvent,
+    TerminalOutputEvent, ToolOutputEvent, ToolResultParams, TransferAcceptParams, TransferAckEvent,
     TransferCompleteParams, TransferDoneParams, TransferMetaParams,
 };
 use serde_json::Value;
@@ -151,6 +151,10 @@ impl NodeSession<'_> {
                 } else if event.event == EventKind::ProcessOutput.name() {
                     if let Some(output) = ProcessOutputEvent::read(event) {
                         self.node.on_process_output(output);
+                    }
+                } else if event.event == EventKind::TerminalOutput.name() {
+                    if let Some(output) = TerminalOutputEvent::read(event) {
+                        self.node.on_terminal_output(output);
                     }
                 } else if let Some(ack) = TransferAckEvent::read(event) {
                     self.node

@@ -49,6 +49,11 @@ use crate::session::{
     SessionsListParams,
 };
 use crate::skills::{SkillsStatusParams, SkillsUpdateParams};
+use crate::terminal::{
+    TerminalCloseEvent, TerminalCloseParams, TerminalClosedEvent, TerminalInputEvent,
+    TerminalInputParams, TerminalOpenParams, TerminalOutputEvent, TerminalReadEvent,
+    TerminalResizeEvent, TerminalResizeParams,
+};
 use crate::transfer::{
     TransferAcceptParams, TransferAckEvent, TransferCancelEvent, TransferCompleteParams,
     TransferDoneParams, TransferEndEvent, TransferMetaParams, TransferReceiveEvent,
@@ -223,6 +228,10 @@ fn build() -> Reference {
     method::<NodeForgetParams>(&mut text);
     method::<ProcessWatchParams>(&mut text);
     method::<ProcessUnwatchParams>(&mut text);
+    method::<TerminalOpenParams>(&mut text);
+    method::<TerminalInputParams>(&mut text);
+    method::<TerminalResizeParams>(&mut text);
+    method::<TerminalCloseParams>(&mut text);
     text.push_str(SESSIONS);
     method::<ChatSendParams>(&mut text);
     method::<ChatStopParams>(&mut text);
@@ -274,6 +283,8 @@ fn build() -> Reference {
     event::<ToolsChangedEvent>(&mut text);
     event::<ToolProgressEvent>(&mut text);
     event::<ProcessOutputEvent>(&mut text);
+    event::<TerminalOutputEvent>(&mut text);
+    event::<TerminalClosedEvent>(&mut text);
     event::<NodeExecNotice>(&mut text);
     event::<ChatEventPayload>(&mut text);
     event::<ChatToolEvent>(&mut text);
@@ -294,6 +305,10 @@ fn build() -> Reference {
     event::<ToolOutputEvent>(&mut text);
     event::<ProcessWatchEvent>(&mut text);
     event::<ProcessUnwatchEvent>(&mut text);
+    event::<TerminalReadEvent>(&mut text);
+    event::<TerminalInputEvent>(&mut text);
+    event::<TerminalResizeEvent>(&mut text);
+    event::<TerminalCloseEvent>(&mut text);
     event::<LogsGetEvent>(&mut text);
     event::<TransferSendEvent>(&mut text);
     event::<TransferReceiveEvent>(&mut text);

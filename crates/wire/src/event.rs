@@ -14,6 +14,10 @@ use crate::node::{
 };
 use crate::process::{ProcessOutputEvent, ProcessUnwatchEvent, ProcessWatchEvent};
 use crate::session::{SessionChangedEvent, SessionDeletedEvent};
+use crate::terminal::{
+    TerminalCloseEvent, TerminalClosedEvent, TerminalInputEvent, TerminalOutputEvent,
+    TerminalReadEvent, TerminalResizeEvent,
+};
 use crate::transfer::{
     TransferAckEvent, TransferCancelEvent, TransferEndEvent, TransferReceiveEvent,
     TransferSendEvent, TransferStartEvent,
@@ -32,6 +36,18 @@ pub enum EventKind {
     ProcessUnwatch,
     /// Output of a watched process.
     ProcessOutput,
+    /// Asks a node for the output of a terminal.
+    TerminalRead,
+    /// Types into a terminal.
+    TerminalInput,
+    /// Changes the size of a terminal.
+    TerminalResize,
+    /// Closes a terminal.
+    TerminalClose,
+    /// Output of a terminal.
+    TerminalOutput,
+    /// A terminal has closed.
+    TerminalClosed,
     /// Asks a node for its log.
     LogsGet,
     /// Asks a node for a file.
@@ -82,12 +98,18 @@ pub enum EventKind {
 
 impl EventKind {
     /// All events.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 34] = [
         Self::ToolInvoke,
         Self::ToolCancel,
         Self::ProcessWatch,
         Self::ProcessUnwatch,
         Self::ProcessOutput,
+        Self::TerminalRead,
+        Self::TerminalInput,
+        Self::TerminalResize,
+        Self::TerminalClose,
+        Self::TerminalOutput,
+        Self::TerminalClosed,
         Self::LogsGet,
         Self::TransferSend,
         Self::TransferReceive,
@@ -121,6 +143,12 @@ impl EventKind {
             Self::ProcessWatch => "process.watch",
             Self::ProcessUnwatch => "process.unwatch",
             Self::ProcessOutput => "process.output",
+            Self::TerminalRead => "terminal.read",
+            Self::TerminalInput => "terminal.input",
+            Self::TerminalResize => "terminal.resize",
+            Self::TerminalClose => "terminal.close",
+            Self::TerminalOutput => "terminal.output",
+            Self::TerminalClosed => "terminal.closed",
             Self::LogsGet => "logs.get",
             Self::TransferSend => "transfer.send",
             Self::TransferReceive => "transfer.receive",
@@ -158,6 +186,20 @@ impl EventKind {
             Self::ProcessUnwatch => "Ends a watch on a node. An addition: `process.watch`.",
             Self::ProcessOutput => {
                 "Output of a watched process: from a node to the gateway, and to the client that called `process.watch`. An addition: `process.watch`."
+            }
+            Self::TerminalRead => {
+                "Asks a node for the next output of a terminal; answered by one `terminal.output` as soon as there is output. A terminal is opened by `tool.invoke` of `Terminal` with `{cols, rows, cwd?}`, answered by `tool.result` with `{exitCode?, signal?}` when its shell has ended; its id is that of the call. An addition: `node.terminal`."
+            }
+            Self::TerminalInput => "Types into a terminal of a node. An addition: `node.terminal`.",
+            Self::TerminalResize => {
+                "Changes the size of a terminal of a node. An addition: `node.terminal`."
+            }
+            Self::TerminalClose => "Closes a terminal of a node. An addition: `node.terminal`.",
+            Self::TerminalOutput => {
+                "Output of a terminal: from a node to the gateway, and to the client that called `terminal.open`. It is not redacted and not stored. An addition: `node.terminal`."
+            }
+            Self::TerminalClosed => {
+                "A terminal has closed; to the client that called `terminal.open`. An addition."
             }
             Self::LogsGet => "Asks a node for its last log lines; answered by `logs.result`.",
             Self::TransferSend => "Asks a node for a file; answered by `transfer.meta`.",
@@ -237,6 +279,8 @@ impl EventKind {
                 | Self::ToolsChanged
                 | Self::ToolProgress
                 | Self::ProcessOutput
+                | Self::TerminalOutput
+                | Self::TerminalClosed
                 | Self::NodeExec
                 | Self::Chat
                 | Self::ChatTool
@@ -342,6 +386,12 @@ events! {
     ProcessWatchEvent: ProcessWatch,
     ProcessUnwatchEvent: ProcessUnwatch,
     ProcessOutputEvent: ProcessOutput,
+    TerminalReadEvent: TerminalRead,
+    TerminalInputEvent: TerminalInput,
+    TerminalResizeEvent: TerminalResize,
+    TerminalCloseEvent: TerminalClose,
+    TerminalOutputEvent: TerminalOutput,
+    TerminalClosedEvent: TerminalClosed,
     LogsGetEvent: LogsGet,
     TransferSendEvent: TransferSend,
     TransferReceiveEvent: TransferReceive,

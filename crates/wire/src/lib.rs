@@ -20,6 +20,7 @@ mod params;
 mod process;
 mod session;
 mod skills;
+mod terminal;
 mod transfer;
 
 pub use binary::{BinaryFrame, CHUNK, HEADER, TooShort};
@@ -89,6 +90,12 @@ pub use session::{
 pub use skills::{
     SkillNeedsShape, SkillNode, SkillStatus, SkillsStatusParams, SkillsStatusResult,
     SkillsUpdateParams,
+};
+pub use terminal::{
+    ADDITION_TERMINAL, MAX_TERMINAL_INPUT, MAX_TERMINAL_SIZE, TERMINAL_TOOL, TerminalArgs,
+    TerminalCloseEvent, TerminalCloseParams, TerminalClosedEvent, TerminalEnd, TerminalInputEvent,
+    TerminalInputParams, TerminalOpenParams, TerminalOpenResult, TerminalOutputEvent,
+    TerminalReadEvent, TerminalResizeEvent, TerminalResizeParams, TerminalResult,
 };
 pub use transfer::{
     TransferAcceptParams, TransferAckEvent, TransferCancelEvent, TransferCompleteParams,

@@ -46,6 +46,10 @@ use crate::session::{
     SessionsListParams, SessionsListResult,
 };
 use crate::skills::{SkillsStatusParams, SkillsStatusResult, SkillsUpdateParams};
+use crate::terminal::{
+    TerminalCloseParams, TerminalInputParams, TerminalOpenParams, TerminalOpenResult,
+    TerminalResizeParams, TerminalResult,
+};
 use crate::transfer::{
     TransferAcceptParams, TransferCompleteParams, TransferDoneParams, TransferMetaParams,
 };
@@ -97,6 +101,14 @@ pub enum Method {
     ProcessWatch,
     /// Ends a watch.
     ProcessUnwatch,
+    /// Opens a terminal on a node.
+    TerminalOpen,
+    /// Types into a terminal.
+    TerminalInput,
+    /// Changes the size of a terminal.
+    TerminalResize,
+    /// Closes a terminal.
+    TerminalClose,
     /// Sends a message to an agent.
     ChatSend,
     /// Stops the run of a session.
@@ -175,7 +187,7 @@ pub enum Method {
 
 impl Method {
     /// All methods.
-    pub const ALL: [Self; 59] = [
+    pub const ALL: [Self; 63] = [
         Self::Connect,
         Self::ToolsList,
         Self::ToolInvoke,
@@ -198,6 +210,10 @@ impl Method {
         Self::NodeForget,
         Self::ProcessWatch,
         Self::ProcessUnwatch,
+        Self::TerminalOpen,
+        Self::TerminalInput,
+        Self::TerminalResize,
+        Self::TerminalClose,
         Self::ChatSend,
         Self::ChatStop,
         Self::SessionsList,
@@ -262,6 +278,10 @@ impl Method {
             Self::NodeForget => "node.forget",
             Self::ProcessWatch => "process.watch",
             Self::ProcessUnwatch => "process.unwatch",
+            Self::TerminalOpen => "terminal.open",
+            Self::TerminalInput => "terminal.input",
+            Self::TerminalResize => "terminal.resize",
+            Self::TerminalClose => "terminal.close",
             Self::ChatSend => "chat.send",
             Self::ChatStop => "chat.stop",
             Self::SessionsList => "sessions.list",
@@ -333,6 +353,16 @@ impl Method {
                 "Watches the output of a background process on a node: sent as `process.output` until the process or the watch ends. It counts as one call of the node's `Process` with `log` for policy, approvals and the audit log. An addition."
             }
             Self::ProcessUnwatch => "Ends a watch. An addition.",
+            Self::TerminalOpen => {
+                "Opens a terminal with the login shell of a node's user, on a node that was started with `--terminal`; responds when the shell runs. `terminal.output` and `terminal.closed` follow, on this socket only. A socket has at most 8, and they end with it. It counts as one call of the node's `Terminal` for rules and the audit log, from opening to closing. For the owner. An addition."
+            }
+            Self::TerminalInput => {
+                "Types into a terminal. Inputs keep their order if each is sent after the response to the one before. For the owner. An addition."
+            }
+            Self::TerminalResize => "Changes the size of a terminal; for the owner. An addition.",
+            Self::TerminalClose => {
+                "Closes a terminal and ends everything that runs in it; responds when that is done. For the owner. An addition."
+            }
             Self::ChatSend => {
                 "Sends a message to an agent. `chat` and `chat.tool` events follow. The owner may use every session, a client token only its own, and a read-only token none."
             }
@@ -514,6 +544,10 @@ methods! {
     NodeForgetParams -> NodeForgetResult: NodeForget,
     ProcessWatchParams -> ProcessWatchResult: ProcessWatch,
     ProcessUnwatchParams -> ProcessUnwatchResult: ProcessUnwatch,
+    TerminalOpenParams -> TerminalOpenResult: TerminalOpen,
+    TerminalInputParams -> TerminalResult: TerminalInput,
+    TerminalResizeParams -> TerminalResult: TerminalResize,
+    TerminalCloseParams -> TerminalResult: TerminalClose,
     ChatSendParams -> ChatSendResult: ChatSend,
     ChatStopParams -> ChatStopResult: ChatStop,
     SessionsListParams -> SessionsListResult: SessionsList,

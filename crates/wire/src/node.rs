@@ -258,6 +258,9 @@ pub struct NodeEntry {
     /// Tools it sent that are not available, while it is connected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutTool>,
+    /// Whether the owner may open terminals on it, while it is connected.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub terminal: bool,
 }
 
 /// A tool that is not available.

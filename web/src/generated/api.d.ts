@@ -2592,7 +2592,7 @@ export interface components {
             call: string | null;
             /** @description The caller's key. */
             caller: string;
-            /** @description The stable code of an error. */
+            /** @description The stable code of an error, or how the program of a terminal ended, such as `exit 3`. */
             code: string;
             /**
              * Format: uint64
@@ -3625,6 +3625,8 @@ export interface components {
             nodeId: string;
             /** @description Whether it is connected. */
             online: boolean;
+            /** @description Whether the owner may open terminals on it, while it is connected. */
+            terminal?: boolean;
             /** @description Its tools, without prefix. */
             tools: string[];
         };

@@ -188,6 +188,12 @@ chat: ChatEventPayload
 "process.watch": ProcessWatchEvent
 "session.changed": SessionChangedEvent
 "session.deleted": SessionDeletedEvent
+"terminal.close": TerminalCloseEvent
+"terminal.closed": TerminalClosedEvent
+"terminal.input": TerminalInputEvent
+"terminal.output": TerminalOutputEvent
+"terminal.read": TerminalReadEvent
+"terminal.resize": TerminalResizeEvent
 "tool.cancel": ToolCancelEvent
 "tool.invoke": ToolInvokeEvent
 "tool.output": ToolOutputEvent
@@ -529,6 +535,34 @@ result: SkillsStatusResult
 "skills.update": {
 params: SkillsUpdateParams
 result: SkillsStatusResult
+}
+/**
+ * Closes a terminal and ends everything that runs in it; responds when that is done. For the owner. An addition.
+ */
+"terminal.close": {
+params: TerminalCloseParams
+result: TerminalResult
+}
+/**
+ * Types into a terminal. Inputs keep their order if each is sent after the response to the one before. For the owner. An addition.
+ */
+"terminal.input": {
+params: TerminalInputParams
+result: TerminalResult
+}
+/**
+ * Opens a terminal with the login shell of a node's user, on a node that was started with `--terminal`; responds when the shell runs. `terminal.output` and `terminal.closed` follow, on this socket only. A socket has at most 8, and they end with it. It counts as one call of the node's `Terminal` for rules and the audit log, from opening to closing. For the owner. An addition.
+ */
+"terminal.open": {
+params: TerminalOpenParams
+result: TerminalOpenResult
+}
+/**
+ * Changes the size of a terminal; for the owner. An addition.
+ */
+"terminal.resize": {
+params: TerminalResizeParams
+result: TerminalResult
 }
 /**
  * Calls a tool; responds when it is done.
@@ -1273,6 +1307,85 @@ export interface SessionDeletedEvent {
  * Its former key.
  */
 sessionKey: string
+}
+/**
+ * Closes a terminal of a node.
+ */
+export interface TerminalCloseEvent {
+/**
+ * The terminal.
+ */
+terminalId: string
+}
+/**
+ * A terminal has closed, and everything that ran in it has ended.
+ */
+export interface TerminalClosedEvent {
+/**
+ * Exit code of the shell, if it exited.
+ */
+exitCode?: (number | null)
+/**
+ * Why it closed, if its shell did not exit.
+ */
+reason?: (string | null)
+/**
+ * The terminal.
+ */
+terminalId: string
+}
+/**
+ * Types into a terminal of a node.
+ */
+export interface TerminalInputEvent {
+/**
+ * What was typed.
+ */
+data: string
+/**
+ * The terminal.
+ */
+terminalId: string
+}
+/**
+ * Output of a terminal, at most 16 KiB before decoding. From a node: the first is empty and says that the shell runs, each other
+ * one answers a `terminal.read`.
+ */
+export interface TerminalOutputEvent {
+/**
+ * The output, with control sequences.
+ */
+data: string
+/**
+ * The terminal.
+ */
+terminalId: string
+}
+/**
+ * Asks a node for the next output of a terminal.
+ */
+export interface TerminalReadEvent {
+/**
+ * The terminal.
+ */
+terminalId: string
+}
+/**
+ * Changes the size of a terminal of a node.
+ */
+export interface TerminalResizeEvent {
+/**
+ * Columns.
+ */
+cols: number
+/**
+ * Rows.
+ */
+rows: number
+/**
+ * The terminal.
+ */
+terminalId: string
 }
 /**
  * Cancels a call on a node. An addition: `tool.cancel`.
@@ -2764,6 +2877,10 @@ nodeId: string
  */
 online: boolean
 /**
+ * Whether the owner may open terminals on it, while it is connected.
+ */
+terminal?: boolean
+/**
  * Its tools, without prefix.
  */
 tools: string[]
@@ -3898,6 +4015,84 @@ export interface SkillsUpdateParams {
  * The agent; default: `main`.
  */
 agentId?: (string | null)
+}
+/**
+ * The terminal to close.
+ */
+export interface TerminalCloseParams {
+/**
+ * The terminal.
+ */
+terminalId: string
+}
+/**
+ * The request was passed on.
+ */
+export interface TerminalResult {
+/**
+ * Always true.
+ */
+ok: boolean
+}
+/**
+ * Something typed.
+ */
+export interface TerminalInputParams {
+/**
+ * What was typed, at most 1 MiB.
+ */
+data: string
+/**
+ * The terminal.
+ */
+terminalId: string
+}
+/**
+ * A terminal to open.
+ */
+export interface TerminalOpenParams {
+/**
+ * Columns, 1 to 1000.
+ */
+cols: number
+/**
+ * The folder it starts in; default: the node's workspace.
+ */
+cwd?: (string | null)
+/**
+ * The node.
+ */
+nodeId: string
+/**
+ * Rows, 1 to 1000.
+ */
+rows: number
+}
+/**
+ * The terminal is open.
+ */
+export interface TerminalOpenResult {
+/**
+ * Its id, which is the id of the call in the audit log.
+ */
+terminalId: string
+}
+/**
+ * A new size.
+ */
+export interface TerminalResizeParams {
+/**
+ * Columns, 1 to 1000.
+ */
+cols: number
+/**
+ * Rows, 1 to 1000.
+ */
+rows: number
+/**
+ * The terminal.
+ */
+terminalId: string
 }
 /**
  * A tool call.

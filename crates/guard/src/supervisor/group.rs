@@ -14,7 +14,7 @@ use tokio::process::Child;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::groups::ExtraGroups;
+use super::groups::{ExtraGroups, end_session};
 use super::keeper::Keeper;
 
 /// Time a program gets to clean up after it was asked to stop.
@@ -51,6 +51,8 @@ pub(super) struct Group {
     ended: AsyncFd<OwnedFd>,
     started: Instant,
     reaped: bool,
+    /// Whether the leader leads a session as well, in which a shell makes a group per command.
+    session: bool,
 }
 
 impl Drop for Group {
@@ -62,7 +64,7 @@ impl Drop for Group {
 }
 
 impl Group {
-    pub(super) fn led_by(child: &Child, keeper: Option<Keeper>) -> io::Result<Self> {
+    pub(super) fn led_by(child: &Child, keeper: Option<Keeper>, session: bool) -> io::Result<Self> {
         let leader = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
@@ -75,6 +77,7 @@ impl Group {
                 ended,
                 started: Instant::now(),
                 reaped: false,
+                session,
             }),
             Err(error) => {
                 let _ = kill_process_group(leader, Signal::KILL);
@@ -113,7 +116,12 @@ impl Group {
             () = stop.cancelled() => true,
         };
         if asked_to_stop {
-            let _ = kill_process_group(self.leader, Signal::TERM);
+            // What a terminal sends when it is closed: interactive shells ignore SIGTERM.
+            let signal = match self.session {
+                true => Signal::HUP,
+                false => Signal::TERM,
+            };
+            let _ = kill_process_group(self.leader, signal);
             self.others.terminate();
             let _ = tokio::time::timeout(STOP_GRACE, self.leader_ended()).await;
         }
@@ -148,7 +156,7 @@ impl Group {
         let _ = kill_process_group(self.leader, Signal::KILL);
         let gone = self.others.end();
         let _ = kill_process_group(self.leader, Signal::KILL);
-        gone
+        gone & (!self.session || end_session(self.leader))
     }
 }
 

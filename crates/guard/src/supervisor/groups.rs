@@ -2,7 +2,7 @@
 //!
 //! Each is recorded here and with the keeper before it exists, while the program is suspended in
 //! its system call. Once the list is closed, no new group can be created.
-#![allow(unsafe_code)] // a flag of pidfd_send_signal that no safe crate offers
+#![allow(unsafe_code)] // a flag of pidfd_send_signal and an answer of getsid that no safe crate offers
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -10,7 +10,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, test_kill_process_group,
+    Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal,
+    test_kill_process_group,
 };
 
 use super::keeper::Keeper;
@@ -86,6 +87,14 @@ impl ProcessGroup {
         unsafe { libc::poll(&raw mut watched, 1, 0) > 0 }
     }
 
+    /// Kills the session that its leader leads, if it leads one.
+    pub(super) fn end_session(&self) {
+        // The kernel does not reuse a number while a session of that number has members.
+        if !self.is_anothers() {
+            end_session(self.number);
+        }
+    }
+
     /// Whether it has no members and will get none. A leader that still runs may be about to create it.
     pub(super) fn is_over(&self) -> bool {
         self.leader_ended() && self.signal(0) == Err(Errno::SRCH)
@@ -103,6 +112,38 @@ pub(super) fn end_all(groups: &[ProcessGroup]) -> bool {
         }
     }
     groups.iter().all(ProcessGroup::is_over)
+}
+
+/// Kills every process of a session but its leader; true if there is none left. The caller knows that the number is
+/// still that session's.
+pub(super) fn end_session(session: Pid) -> bool {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return true;
+    };
+    let numbers = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let members = numbers
+        .filter_map(Pid::from_raw)
+        .filter(|process| *process != session);
+    let mut gone = true;
+    for process in members {
+        // By handle, and asked for its session only then: the number may have got another owner.
+        let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) else {
+            continue;
+        };
+        if in_session(process, session) && pidfd_send_signal(&handle, Signal::KILL).is_ok() {
+            gone &= Process::read(process.as_raw_nonzero().get()).is_none_or(|now| now.zombie);
+        }
+    }
+    gone
+}
+
+fn in_session(process: Pid, session: Pid) -> bool {
+    // Not rustix's, which panics where the answer is 0: for the kernel's own threads.
+    // SAFETY: a plain number as argument.
+    let found = unsafe { libc::getsid(process.as_raw_nonzero().get()) };
+    found == session.as_raw_nonzero().get()
 }
 
 /// The groups of one program besides its own.

@@ -197,6 +197,8 @@ pub fn run_keeper(input: impl Read) {
         }
     }
     let groups: Vec<ProcessGroup> = groups.into_values().collect();
+    // Before their leaders: a shell in a terminal makes groups that were never announced.
+    groups.iter().for_each(ProcessGroup::end_session);
     for _ in 0..PASSES {
         if end_all(&groups) {
             break;

@@ -9,6 +9,7 @@ mod groups;
 mod keeper;
 mod output;
 mod program;
+mod pty;
 
 use std::io;
 use std::path::PathBuf;
@@ -31,6 +32,7 @@ pub use group::Exit;
 pub use keeper::run_keeper;
 pub use output::Captured;
 pub use program::{Program, Stdin};
+pub use pty::{Terminal, TerminalSize};
 
 /// How long pipes may stay open after the program is gone: a process that escaped the group may
 /// hold them forever.
@@ -103,6 +105,8 @@ pub struct RunningProgram {
     pub stdout: Option<ChildStdout>,
     /// Its standard error. Read it: a full pipe blocks the program.
     pub stderr: Option<ChildStderr>,
+    /// Its terminal, with [`Stdin::Terminal`].
+    pub terminal: Option<Terminal>,
     path: PathBuf,
     id: u32,
     keeper: JoinHandle<io::Result<LeaderExit>>,
@@ -187,7 +191,12 @@ impl Supervisor {
         // the start.
         let sandbox = program.sandbox.as_ref().map(|s| s.prepare()).transpose()?;
         let started = spawn(&program, sandbox, self.keeper.as_ref());
-        let (mut child, group, broker) = started.map_err(|error| SuperviseError::Start {
+        let Spawned {
+            mut child,
+            group,
+            broker,
+            terminal,
+        } = started.map_err(|error| SuperviseError::Start {
             path: program.path.clone(),
             error,
         })?;
@@ -221,6 +230,7 @@ impl Supervisor {
             stdin,
             stdout,
             stderr,
+            terminal,
             path: program.path,
             id,
             keeper,
@@ -263,26 +273,42 @@ async fn feed(mut pipe: ChildStdin, bytes: Vec<u8>) {
     let _ = pipe.write_all(&bytes).await;
 }
 
+/// A program that was just started.
+struct Spawned {
+    child: Child,
+    group: Group,
+    broker: Option<Broker>,
+    terminal: Option<Terminal>,
+}
+
 #[allow(clippy::disallowed_methods)] // the one place programs are started
 fn spawn(
     program: &Program,
     sandbox: Option<PreparedSandbox>,
     keeper: Option<&Keeper>,
-) -> io::Result<(Child, Group, Option<Broker>)> {
-    let stdin = match program.stdin {
-        Stdin::None => Stdio::null(),
-        Stdin::Bytes(_) | Stdin::Piped => Stdio::piped(),
-    };
+) -> io::Result<Spawned> {
     let mut command = Command::new(&program.path);
     command
         .args(&program.args)
         .env_clear()
         .envs(&program.env)
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
         .kill_on_drop(true);
+    let terminal = match program.stdin {
+        // Before the keeper and the sandbox: a new session is a new group, and in the sandbox a brokered call.
+        Stdin::Terminal(size) => Some(Terminal::attach(&mut command, size)?),
+        Stdin::None | Stdin::Bytes(_) | Stdin::Piped => {
+            let stdin = match program.stdin {
+                Stdin::None => Stdio::null(),
+                _ => Stdio::piped(),
+            };
+            command
+                .stdin(stdin)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .process_group(0);
+            None
+        }
+    };
     if let Some(cwd) = &program.cwd {
         command.current_dir(cwd);
     }
@@ -297,11 +323,16 @@ fn spawn(
             keeper.failed();
         }
     })?;
-    let group = Group::led_by(&child, keeper.cloned())?;
+    let group = Group::led_by(&child, keeper.cloned(), terminal.is_some())?;
     let listener = pending.and_then(PendingListener::receive);
     let broker =
         listener.map(|(listener, folders)| Broker::start(listener, folders, group.others()));
-    Ok((child, group, broker.transpose()?))
+    Ok(Spawned {
+        child,
+        group,
+        broker: broker.transpose()?,
+        terminal,
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::pty::TerminalSize;
 use crate::sandbox::Sandbox;
 
 /// A program's standard input.
@@ -17,6 +18,9 @@ pub enum Stdin {
     Bytes(Vec<u8>),
     /// Written by the holder of [`RunningProgram`](crate::RunningProgram).
     Piped,
+    /// A new terminal of this size, which is its standard output and error too. What it starts in the terminal's
+    /// session ends with it.
+    Terminal(TerminalSize),
 }
 
 /// A program to start: exact arguments, an environment that contains only what was put there, and

@@ -11,6 +11,7 @@ mod error;
 mod process;
 mod session;
 mod shape;
+mod terminal;
 mod transcript;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub use shape::{
     BashRequest, BashResult, CompletedJob, Followed, JobEvent, JobEventKind, JobStatus, LogResult,
     PollResult, RunningJob, SessionEntry, SessionId, WriteResult,
 };
+pub use terminal::{OpenTerminal, ShellExit, TerminalReader, TerminalRequest};
 
 /// Maximum characters of output kept: the last ones.
 pub const MAX_CHARS: usize = 200_000;
@@ -229,8 +231,10 @@ impl Jobs {
             (Some(slot), Stdin::Piped)
         };
         let private = self.private_folder()?;
+        // A login shell, so that the command finds what the owner's profile puts on the PATH.
+        let args = ["-lc", &request.command];
         let program = self
-            .program(&request, private.as_ref())
+            .program(args, &request.workdir, private.as_ref())
             .stdin(stdin)
             .timeout(timeout);
         let about = About {
@@ -258,12 +262,15 @@ impl Jobs {
         Ok(session)
     }
 
-    fn program(&self, request: &BashRequest, private: Option<&Private>) -> Program {
+    /// The shell with these arguments, confined as all that a node runs.
+    fn program<'a>(
+        &self,
+        args: impl IntoIterator<Item = &'a str>,
+        workdir: &Path,
+        private: Option<&Private>,
+    ) -> Program {
         let settings = &self.inner.settings;
-        let mut program = Program::new(&settings.shell)
-            // A login shell, so that the command finds what the owner's profile puts on the PATH.
-            .args(["-lc", &request.command])
-            .cwd(&request.workdir);
+        let mut program = Program::new(&settings.shell).args(args).cwd(workdir);
         for (name, value) in &settings.env {
             program = program.env(name, value);
         }

@@ -75,6 +75,7 @@ async fn list(remote: &Remote, json: bool) -> Result<(), output::Failure> {
             "system",
             "version",
             "tools",
+            "terminal",
             "last seen",
             "former names",
         ],
@@ -98,6 +99,10 @@ fn row(node: &Value) -> Vec<String> {
         text(&node["clientPlatform"]),
         text(&node["clientVersion"]),
         words("tools"),
+        match node["terminal"] == true {
+            true => "yes".to_owned(),
+            false => String::new(),
+        },
         text(&node["lastSeenAt"]),
         words("formerIds"),
     ]
@@ -180,7 +185,7 @@ mod tests {
     fn a_row_shows_the_important_columns() {
         let node = json!({
             "nodeId": "laptop", "online": true, "clientPlatform": "linux-x64", "clientVersion": "0.1.0",
-            "tools": ["Bash", "Read"], "lastSeenAt": "t", "formerIds": ["old"],
+            "tools": ["Bash", "Read"], "lastSeenAt": "t", "formerIds": ["old"], "terminal": true,
         });
         let expect = [
             "laptop",
@@ -188,6 +193,7 @@ mod tests {
             "linux-x64",
             "0.1.0",
             "Bash Read",
+            "yes",
             "t",
             "old",
         ];

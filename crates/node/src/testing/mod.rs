@@ -205,6 +205,7 @@ mod tests {
         ];
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let toolbox = Toolbox::new(ToolSettings {
+            terminals: false,
             workspace: workspace.clone(),
             env: env.into(),
             confinement: confinement(&workspace),

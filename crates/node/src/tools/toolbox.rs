@@ -49,6 +49,8 @@ pub struct ToolSettings {
     pub env: BTreeMap<String, String>,
     /// Limits.
     pub confinement: Confinement,
+    /// Whether the owner of the gateway may open terminals.
+    pub terminals: bool,
     /// Starts commands.
     pub supervisor: Supervisor,
     /// The clock.
@@ -79,6 +81,7 @@ struct Inner {
     files: LocalFiles,
     jobs: Jobs,
     mode: SandboxMode,
+    terminals: bool,
     clock: Arc<dyn Clock>,
     ids: Ids,
 }
@@ -118,6 +121,7 @@ impl Toolbox {
             files,
             jobs,
             mode,
+            terminals: settings.terminals,
             clock: settings.clock,
             ids: settings.ids,
         };
@@ -177,6 +181,11 @@ impl Toolbox {
     /// Returns whether commands and writes stay inside a sandbox.
     pub fn is_sandboxed(&self) -> bool {
         self.inner.mode != SandboxMode::Off
+    }
+
+    /// Returns whether the owner of the gateway may open terminals.
+    pub fn allows_terminals(&self) -> bool {
+        self.inner.terminals
     }
 
     /// Base of relative paths.

@@ -193,6 +193,7 @@ impl Machine {
         ];
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let settings = ToolSettings {
+            terminals: false,
             confinement: confinement(&work),
             workspace: work,
             env: BTreeMap::from(env),

@@ -96,7 +96,7 @@ pub struct AuditEntry {
     pub summary: String,
     /// Its status.
     pub status: AuditStatus,
-    /// The stable code of an error.
+    /// The stable code of an error, or how the program of a terminal ended, such as `exit 3`.
     pub code: String,
     /// Duration in microseconds.
     pub duration_us: Option<u64>,

@@ -3,21 +3,14 @@
 import '../../texts/use/nodes';
 import { live, told } from '../../lib/live.svelte';
 import { t } from '../../lib/i18n';
+import type { Events } from '../../lib/socket';
 import type { Screen } from './xterm';
 
 /** What the gateway lets one connection have open. */
 export const MOST = 8;
 
-// The socket's methods for terminals; a gateway without them answers that it does not know the method.
-type Calls = {
-  'terminal.open': [{ nodeId: string; cols: number; rows: number; cwd?: string }, { terminalId: string }];
-  'terminal.input': [{ terminalId: string; data: string }, unknown];
-  'terminal.resize': [{ terminalId: string; cols: number; rows: number }, unknown];
-  'terminal.close': [{ terminalId: string }, unknown];
-};
-type News = { 'terminal.output': { terminalId: string; data: string }; 'terminal.closed': { terminalId: string; exitCode?: number; reason?: string } };
-const call = <M extends keyof Calls>(method: M, params: Calls[M][0]) => (live.call as unknown as (method: string, params: unknown) => Promise<unknown>).call(live, method, params) as Promise<Calls[M][1]>;
-const on = <E extends keyof News>(event: E, listener: (news: News[E]) => void) => (live.on as unknown as (event: string, listener: (news: News[E]) => void) => () => void).call(live, event, listener);
+/** Characters sent at once: fewer bytes than the gateway takes, whatever they are. */
+const PIECE = 250_000;
 
 let last = 0;
 
@@ -51,7 +44,7 @@ export class Shell {
     terminal.onData((data) => this.type(data));
     terminal.onBinary((data) => this.type(data));
     terminal.onTitleChange((title) => (this.title = title.slice(0, 60)));
-    terminal.onResize(({ cols, rows }) => this.#id && void call('terminal.resize', { terminalId: this.#id, cols, rows }).catch(() => undefined));
+    terminal.onResize(({ cols, rows }) => this.#id && void live.call('terminal.resize', { terminalId: this.#id, cols, rows }).catch(() => undefined));
     terminal.attachCustomKeyEventHandler((event) => this.#key(event));
     await this.open();
   }
@@ -60,13 +53,13 @@ export class Shell {
     this.state = 'starting';
     this.reason = '';
     for (const off of this.#offs.splice(0)) off();
-    const waiting: News['terminal.output'][] = [];
+    const waiting: Events['terminal.output'][] = [];
     this.#offs.push(
-      on('terminal.output', (news) => {
+      live.on('terminal.output', (news) => {
         if (!this.#id) waiting.push(news);
         else if (news.terminalId === this.#id) this.screen?.terminal.write(news.data);
       }),
-      on('terminal.closed', (news) => {
+      live.on('terminal.closed', (news) => {
         if (news.terminalId !== this.#id) return;
         const code = news.exitCode;
         this.#ended(news.reason ?? (code === undefined ? t('nodes.terminalEnded') : t('nodes.terminalExited', { code: String(code) })));
@@ -74,7 +67,7 @@ export class Shell {
     );
     try {
       const size = this.screen?.fit() ?? { cols: 80, rows: 24 };
-      const { terminalId } = await call('terminal.open', { nodeId: this.node, ...size, ...(this.cwd ? { cwd: this.cwd } : {}) });
+      const { terminalId } = await live.call('terminal.open', { nodeId: this.node, ...size, ...(this.cwd ? { cwd: this.cwd } : {}) });
       this.#id = terminalId;
       this.state = 'open';
       for (const news of waiting) if (news.terminalId === terminalId) this.screen?.terminal.write(news.data);
@@ -107,9 +100,11 @@ export class Shell {
   async #send(): Promise<void> {
     this.#sending = true;
     while (this.#queue && this.#id) {
-      const data = this.#queue;
-      this.#queue = '';
-      await call('terminal.input', { terminalId: this.#id, data }).catch((error: unknown) => this.#ended(told(error).message));
+      // Not between the halves of a character.
+      const end = /[\ud800-\udbff]/.test(this.#queue[PIECE - 1] ?? '') ? PIECE - 1 : PIECE;
+      const data = this.#queue.slice(0, end);
+      this.#queue = this.#queue.slice(end);
+      await live.call('terminal.input', { terminalId: this.#id, data }).catch((error: unknown) => this.#ended(told(error).message));
     }
     this.#queue = '';
     this.#sending = false;
@@ -150,7 +145,7 @@ export class Shell {
   }
 
   end(): void {
-    if (this.#id) void call('terminal.close', { terminalId: this.#id }).catch(() => undefined);
+    if (this.#id) void live.call('terminal.close', { terminalId: this.#id }).catch(() => undefined);
     this.#ended('');
     this.screen?.terminal.dispose();
     this.host.remove();

@@ -91,6 +91,7 @@ fn sharing_of(asked: &ShareOptions, ctx: &CliContext) -> Result<Sharing, Failure
         workspace: asked.workspace.clone(),
         jail: asked.jail.clone(),
         sandbox: asked.sandbox.map(mode),
+        terminals: asked.terminal,
     };
     let sharing = Sharing::new(parts, &ctx.here()?, OPTIONS)?;
     protect_tokens(&sharing, &ctx.home)?;

@@ -144,6 +144,9 @@ fn flags(sharing: &Sharing) -> Result<Vec<String>, Failure> {
     }
     let sandbox = word(sharing.confinement.sandbox).to_owned();
     flags.extend(["--sandbox".to_owned(), sandbox]);
+    if sharing.terminals {
+        flags.push("--terminal".to_owned());
+    }
     Ok(flags)
 }
 
@@ -253,6 +256,7 @@ mod tests {
                 jail: Some(PathBuf::from("/work")),
                 sandbox: SandboxMode::ReadOnly,
             },
+            terminals: true,
         };
         let expect = [
             "--workspace",
@@ -261,6 +265,7 @@ mod tests {
             "/work",
             "--sandbox",
             "read-only",
+            "--terminal",
         ];
         assert_eq!(flags(&sharing).unwrap(), expect);
     }
