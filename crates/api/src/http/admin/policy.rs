@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::body;
 use crate::http::object::Json;
+use crate::http::patterns;
 
 /// A call to evaluate without making it.
 #[derive(Deserialize, JsonSchema)]
@@ -32,7 +33,7 @@ pub struct Explain {
     /// Token name of the caller.
     name: Option<String>,
     /// Agent the call is made for; `main` by default.
-    #[schemars(with = "Option<AgentId>")]
+    #[schemars(regex(pattern = patterns::AGENT))]
     agent: Option<String>,
     /// Whether the agent makes the call in a turn, rather than the token's bearer directly.
     #[serde(default)]
