@@ -10318,7 +10318,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "*/*": unknown;
+                "audio/*": unknown;
             };
         };
         responses: {
