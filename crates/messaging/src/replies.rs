@@ -17,6 +17,14 @@ const ORPHAN_MS: i64 = 86_400_000;
 /// How often all promises are checked.
 const ROUND: Duration = Duration::from_secs(60);
 
+/// How a turn ended whose reply is owed.
+enum End {
+    /// Nothing is to be said.
+    WithoutReply,
+    /// With a text or a failure.
+    Reply(TurnEvent),
+}
+
 impl Chats {
     /// Fulfils every promise whose turn has ended, now and whenever a turn ends.
     pub(super) async fn fulfil_promises(self) {
@@ -63,46 +71,54 @@ impl Chats {
 
     /// Queues the replies that a session owes for turns that have ended, in order.
     pub(super) async fn fulfil(&self, session: &str) -> Result<(), ToolError> {
-        for promise in self.0.records.pending_replies_of(session).await? {
-            // A later turn may end while an earlier one is looked at, and its reply must not overtake.
-            if !self.fulfil_if_ended(&promise).await? {
+        let promises = self.0.records.pending_replies_of(session).await?;
+        let mut due = Vec::new();
+        // The newest first: a turn that ended before a later one is then seen to have ended, too. One that waits for an
+        // approval holds nothing up.
+        for promise in promises.into_iter().rev() {
+            if let Some(end) = self.end_of(&promise).await? {
+                due.push((promise, end));
+            }
+        }
+        for (promise, end) in due.into_iter().rev() {
+            if !self.queue_reply(&promise, end).await? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Queues the reply if the turn has ended; the promise is removed in the same transaction, so a
-    /// crash neither loses nor doubles it. Returns `false` if later replies have to wait for this one.
-    async fn fulfil_if_ended(&self, promise: &PendingReply) -> Result<bool, ToolError> {
+    /// How the turn of a promise ended; `None` if it goes on, or is still to begin.
+    async fn end_of(&self, promise: &PendingReply) -> Result<Option<End>, ToolError> {
         let (session, run) = (&promise.session_key, &promise.run_id);
-        let turn = self.0.store.sessions().turn_of_run(session, run).await;
-        let turn = turn?;
-        let answer = match &turn {
-            None if self.0.clock.now().0 - promise.created.0 > ORPHAN_MS => Vec::new(),
-            // Its message is still to be processed, and begins the turn then.
-            None => return Ok(true),
+        let turn = self.0.store.sessions().turn_of_run(session, run).await?;
+        Ok(match &turn {
+            None if self.0.clock.now().0 - promise.created.0 > ORPHAN_MS => Some(End::WithoutReply),
+            None => None,
             // The message was merged into a running turn, whose reply covers it.
-            Some(turn) if turn.state == TurnState::Merged => Vec::new(),
-            Some(turn) => match ended(turn) {
-                None => return Ok(false),
-                // A draft is being sent. The sending task queues the reply afterwards, so the two
-                // cannot overtake each other.
-                Some(_) if !self.0.lives.shut(session, run) => return Ok(false),
-                Some(what) => {
-                    // Read the promise again: the last draft may have been recorded since.
-                    let now = self.0.records.pending_reply(session, run).await;
-                    match now? {
-                        None => return Ok(true),
-                        Some(promise) => self.answer(&promise, &what)?,
-                    }
+            Some(turn) if turn.state == TurnState::Merged => Some(End::WithoutReply),
+            Some(turn) => ended(turn).map(End::Reply),
+        })
+    }
+
+    /// Queues the reply; the promise is removed in the same transaction, so a crash neither loses nor doubles it.
+    /// Returns `false` while a draft is being sent, which later replies must not overtake.
+    async fn queue_reply(&self, promise: &PendingReply, end: End) -> Result<bool, ToolError> {
+        let (session, run) = (&promise.session_key, &promise.run_id);
+        let answer = match end {
+            End::WithoutReply => Vec::new(),
+            // The sending task queues the reply afterwards, so the two cannot overtake each other.
+            End::Reply(_) if !self.0.lives.shut(session, run) => return Ok(false),
+            End::Reply(what) => {
+                // Read the promise again: the last draft may have been recorded since.
+                let now = self.0.records.pending_reply(session, run).await;
+                match now? {
+                    None => return Ok(true),
+                    Some(promise) => self.answer(&promise, &what)?,
                 }
-            },
+            }
         };
-        // One transaction for the outbox row and the promise: a crash leaves either both or
-        // neither.
-        let kept = self.0.records.send_reply(session, run, &answer).await;
-        kept?;
+        self.0.records.send_reply(session, run, &answer).await?;
         self.outbox_changed();
         Ok(true)
     }
