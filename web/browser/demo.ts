@@ -22,7 +22,7 @@ certbot renew --cert-name hands.example
 systemctl reload nginx
 \`\`\`
 
-Shall I do that on **studio** now? It needs your word.`;
+Shall I do that on **studio** now? It needs your approval.`;
 
 const SCRIPT = `
 models: [demo, small]
@@ -76,11 +76,11 @@ export class Demo {
   readonly calendar = new McpServer([
     {
       name: 'events',
-      description: 'Lists what stands in the calendar between two days.',
+      description: 'Lists the events between two days.',
       inputSchema: { type: 'object', properties: { from: { type: 'string', description: 'the first day' }, to: { type: 'string', description: 'the last day' }, where: { oneOf: [{ title: 'In a room', type: 'object', properties: { room: { type: 'string' } }, required: ['room'] }, { title: 'Anywhere', const: 'anywhere' }] } }, required: ['from', 'to'] },
       answers: 'Mon 09:30 stand-up\nWed 14:00 certificate ends\nThu 11:00 call with Ada',
     },
-    { name: 'free_slots', description: 'Finds hours in which nothing stands yet.', inputSchema: { type: 'object', properties: { day: { type: 'string' } } }, answers: 'Tue 10:00, Tue 15:00' },
+    { name: 'free_slots', description: 'Finds free hours of a day.', inputSchema: { type: 'object', properties: { day: { type: 'string' } } }, answers: 'Tue 10:00, Tue 15:00' },
   ]);
 
   /** What the gateway has to be started with. */
@@ -111,7 +111,7 @@ export class Demo {
     await this.#talk(gateway);
     // A server changes what it says of a tool: that is held for the owner.
     const [events, slots] = this.calendar.tools;
-    if (events && slots) this.calendar.tools = [events, { ...slots, description: 'Finds hours in which nothing stands yet, and books the first of them.' }];
+    if (events && slots) this.calendar.tools = [events, { ...slots, description: 'Finds free hours of a day, and books the first of them.' }];
     await gateway.post('/api/servers/calendar/refresh');
   }
 

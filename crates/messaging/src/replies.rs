@@ -76,7 +76,7 @@ impl Chats {
         // The newest first: a turn that ended before a later one is then seen to have ended, too. One that waits for an
         // approval holds nothing up.
         for promise in promises.into_iter().rev() {
-            if let Some(end) = self.end_of(&promise).await? {
+            if let Some(end) = self.turn_end(&promise).await? {
                 due.push((promise, end));
             }
         }
@@ -89,7 +89,7 @@ impl Chats {
     }
 
     /// How the turn of a promise ended; `None` if it goes on, or is still to begin.
-    async fn end_of(&self, promise: &PendingReply) -> Result<Option<End>, ToolError> {
+    async fn turn_end(&self, promise: &PendingReply) -> Result<Option<End>, ToolError> {
         let (session, run) = (&promise.session_key, &promise.run_id);
         let turn = self.0.store.sessions().turn_of_run(session, run).await?;
         Ok(match &turn {
