@@ -63,6 +63,7 @@ describe('settings', () => {
   it('have labels, units and sections', () => {
     expect(labelOf('max_concurrent_runs')).toBe('Maximum concurrent runs');
     expect(labelOf('mcpServers')).toBe('MCP servers');
+    expect(labelOf('makers')).toBe('Provider presets');
     expect(unitOf('keep_days')).toBe('d');
     expect(unitOf('calls_per_minute')).toBe('');
     expect(sectionOf('cron')).toBe('jobs');

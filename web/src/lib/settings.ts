@@ -71,12 +71,13 @@ export type SectionId = (typeof SECTIONS)[number]['id'];
 /** The section of a top-level key; one that a newer gateway added is a general one. */
 export const sectionOf = (key: string): SectionId => SECTIONS.find((one) => (one.keys as readonly string[]).includes(key))?.id ?? 'general';
 
-const ACRONYMS: Record<string, string> = { url: 'URL', api: 'API', ca: 'CA', dm: 'DM', id: 'ID', mcp: 'MCP', acp: 'ACP', oauth: 'OAuth', tls: 'TLS', jwks: 'JWKS', searxng: 'SearXNG', env: 'environment', vars: 'variables', max: 'maximum', min: 'minimum', bytes: 'size', ms: 'milliseconds' };
+// Words of keys that are written differently in a label.
+const WORDS: Record<string, string> = { makers: 'provider presets', url: 'URL', api: 'API', ca: 'CA', dm: 'DM', id: 'ID', mcp: 'MCP', acp: 'ACP', oauth: 'OAuth', tls: 'TLS', jwks: 'JWKS', searxng: 'SearXNG', env: 'environment', vars: 'variables', max: 'maximum', min: 'minimum', bytes: 'size', ms: 'milliseconds' };
 
 /** A key as a label: `max_concurrent_runs` is `Maximum concurrent runs`. */
 export function labelOf(key: string): string {
   const words = key.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase().split('_').filter(Boolean);
-  const text = words.map((word) => ACRONYMS[word] ?? word).join(' ');
+  const text = words.map((word) => WORDS[word] ?? word).join(' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
