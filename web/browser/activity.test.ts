@@ -36,6 +36,16 @@ test('several entries of a call are one row with its target and result, and open
   await list.getByRole('option', { name: /memory\/nowhere\.md/ }).first().waitFor();
 });
 
+test('looking at pages is no entry', async () => {
+  const cron = async () => (await here.gateway.get<{ entries: unknown[] }>('/api/audit?tool=gsv__Cron')).entries.length;
+  const page = await here.open('cron');
+  await page.getByRole('button', { name: 'New job' }).first().waitFor();
+  await page.getByText('No jobs yet').waitFor();
+  expect(await cron()).toBe(0);
+  await here.gateway.call('gsv__Cron', { action: 'list' });
+  await expect.poll(cron, { message: 'a call is one' }).toBeGreaterThan(0);
+});
+
 test('it is filtered by result, person and words, and cleared', async () => {
   const page = await here.open('activity');
   const list = page.getByRole('listbox', { name: 'Entries' });

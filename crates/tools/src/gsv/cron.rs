@@ -202,6 +202,13 @@ impl TypedTool for CronJobs {
             .waits_for_turns()
     }
 
+    fn effects_of(&self, arguments: &Value) -> Effects {
+        match arguments["action"].as_str() {
+            Some("status" | "list" | "runs") => Effects::READS,
+            _ => Effects::WRITES.and(Effects::READS),
+        }
+    }
+
     /// A job that delivers to somebody implies sending messages.
     fn implies(&self, arguments: &Value, catalogue: &Catalogue) -> Vec<Implied> {
         // A changed delivery needs the same rights as a new one.
