@@ -254,9 +254,13 @@ fn servers(gateway: &Gateway) -> Vec<Finding> {
         let pins = server.pins();
         let held = pins.iter().filter(|pin| pin.pending.is_some()).count();
         if held > 0 {
-            let why = format!(
-                "{name}: {held} tools differ from the accepted definitions and are held back"
-            );
+            let what = match held {
+                1 => "1 tool differs from its accepted definition and is held back".to_owned(),
+                _ => {
+                    format!("{held} tools differ from their accepted definitions and are held back")
+                }
+            };
+            let why = format!("{name}: {what}");
             let remedy = format!("review the differences with `manyhands mcp accept {name}`");
             found.push(Finding::warning("servers", why, remedy));
         }

@@ -22,7 +22,7 @@ const FILE: &str = "upgrade.json";
 /// The lock's file, inside the home.
 const LOCK: &str = "upgrade.lock";
 
-/// How often the lock of a process that has ended is tried again.
+/// How often a lock whose holder may be about to release it is tried again.
 const ATTEMPTS: u32 = 100;
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -166,8 +166,9 @@ impl Lock {
             if let Some(lock) = Self::attempt_once(home)? {
                 return Ok(Some(lock));
             }
-            // The kernel may release the lock of a killed process a moment after the process is gone.
-            let is_alive = Journal::read(home)?.is_none_or(|journal| is_alive(journal.pid));
+            // The kernel may release the lock of a killed process a moment after the process is gone. And a gateway that
+            // finishes an interrupted upgrade at its start removes the journal a moment before it releases the lock.
+            let is_alive = Journal::read(home)?.is_some_and(|journal| is_alive(journal.pid));
             if is_alive {
                 break;
             }
