@@ -24,7 +24,7 @@ MEANING = [
     "^GET /api/tools$",
     "^GET /oauth/callback$",
     "^POST /api/(tools|trigger)/",
-    "^POST /api/(chat|connections|models/providers|models/test|resources|servers|servers/preview|transcribe|trust|artifacts)$",
+    "^POST /api/(chat|connections|models/providers|models/test|resources|servers|servers/preview|trust|artifacts)$",
     "^POST /api/channels/.*/login$",
     "^GET /api/sessions/.*/messages$",
     "^POST /api/sessions/.*/(branch|rewind|patch)$",
@@ -32,6 +32,8 @@ MEANING = [
 ]
 # Without a node or a model these say 503, and nothing else is wrong with them.
 MISSING = ["POST /api/tools/gsv__LogsGet", "POST /api/tools/plan_create", "POST /api/tools/gateway_read_artifact"]
+# Tools have a case of their own; schemathesis makes no bodies of audio/*.
+NOT_ROUTES = "^/api/(tools/|transcribe$)"
 ACCEPTED = ["2xx", "3xx", "400", "401", "403", "404", "409", "413", "422", "429", "5xx"]
 
 
@@ -71,7 +73,7 @@ cases = Cases("schemathesis")
 @cases.case("finds nothing in the routes")
 def routes():
     with Gateway(SETTINGS) as gateway:
-        find(gateway, "examples,coverage,fuzzing,stateful", "--exclude-path-regex", "^/api/tools/")
+        find(gateway, "examples,coverage,fuzzing,stateful", "--exclude-path-regex", NOT_ROUTES)
 
 
 @cases.case("finds nothing in the tools")
