@@ -212,6 +212,9 @@ fn opening_is_a_call_in_the_audit_from_its_start_to_its_end() {
     );
 
     let mut closed = Screen::open(&gateway, "laptop");
+    // A shell that still reads its profile does not end by the hangup, but is killed.
+    closed.types("echo he''re\n");
+    closed.until("here\r\n");
     closed.request("terminal.close", json!({}));
     let entries = recorded(&gateway, "laptop__Terminal");
     let end = entries.last().expect("an entry");
@@ -221,7 +224,7 @@ fn opening_is_a_call_in_the_audit_from_its_start_to_its_end() {
         "{end}"
     );
     assert_eq!(end["code"], "SIGHUP", "{end}");
-    // It is a call of this interface alone: nobody is offered the tool.
+    // Only `terminal.open` can make this call: the tool is in no catalogue.
     let said = gateway.call("laptop__Terminal", json!({ "cols": 80, "rows": 24 }));
     assert_eq!(said["code"], "unknown_tool", "{said}");
 }
@@ -328,21 +331,19 @@ fn nothing_opens_without_permission_and_in_impossible_sizes() {
     refused(&open("closed", json!({})), 403, "--terminal");
     refused(&open("foreign", json!({})), 403, "--terminal");
     refused(&open("nowhere", json!({})), 404, "nowhere");
-    for wrong in [
-        json!({ "cols": 0 }),
-        json!({ "rows": 0 }),
-        json!({ "cols": 1001 }),
-        json!({ "rows": 70_000 }),
-        json!({ "cols": -1 }),
-        json!({ "rows": "24" }),
+    for (wrong, words) in [
+        (json!({ "cols": 0 }), "cols: must be from 1 to 1000"),
+        (json!({ "rows": 0 }), "rows: must be from 1 to 1000"),
+        (json!({ "cols": 1001 }), "cols: must be from 1 to 1000"),
+        (json!({ "rows": 70_000 }), "rows: must be from 1 to 1000"),
+        (json!({ "cols": -1 }), "-1"),
+        (json!({ "rows": "24" }), "expected u32"),
     ] {
-        refused(&open("laptop", wrong), 400, "");
+        refused(&open("laptop", wrong), 400, words);
     }
-    refused(
-        &open("laptop", json!({ "cwd": "not-there" })),
-        400,
-        "not-there",
-    );
+    let gone = open("laptop", json!({ "cwd": "not-there" }));
+    refused(&gone, 400, "cwd: ");
+    refused(&gone, 400, "not-there does not exist");
     foreign.leave();
     eventually("foreign gone", || {
         open("foreign", json!({}))["error"]["code"] == 503

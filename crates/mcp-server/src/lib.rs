@@ -506,7 +506,7 @@ pub async fn serve_stdio<H: Hands>(hands: H) -> Result<(), String> {
     let input = until_closed(stdin(), leaving.clone());
     let running = match face.serve((input, stdout())).await {
         Ok(running) => running,
-        // Whoever closes the input before the first request, at a terminal with Ctrl-D, wants nothing more.
+        // Input closed before the first request, such as Ctrl-D at a terminal, is a normal end.
         Err(_) if leaving.is_cancelled() => return Ok(()),
         Err(error) => return Err(error.to_string()),
     };

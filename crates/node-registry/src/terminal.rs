@@ -61,7 +61,7 @@ impl ConnectedNode {
         })
     }
 
-    /// Accepts output of a terminal; drops output that nobody asked for.
+    /// Accepts output of a terminal; drops output that was not requested.
     pub fn on_terminal_output(&self, output: TerminalOutputEvent) {
         if output.data.len() > MAX_PIECE {
             return;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use manyhands_core::{ErrorCode, ToolError};
 use manyhands_guard::{Terminal, TerminalSize};
-use manyhands_hands::jobs::{OpenTerminal, ShellExit, TerminalReader, TerminalRequest};
+use manyhands_hands::jobs::{JobError, OpenTerminal, ShellExit, TerminalReader, TerminalRequest};
 use manyhands_wire::{
     MAX_TERMINAL_INPUT, MAX_TERMINAL_SIZE, Payload, TERMINAL_TOOL, TerminalArgs,
     TerminalCloseEvent, TerminalEnd, TerminalInputEvent, TerminalOutputEvent, TerminalReadEvent,
@@ -117,7 +117,13 @@ impl Terminals {
             close: cancel.child_token(),
         });
         let _registered = self.register(id, controls.clone())?;
-        let mut shell = toolbox.jobs().terminal(request, cancel).await?;
+        let opened = toolbox.jobs().terminal(request, cancel).await;
+        let mut shell = opened.map_err(|error| match error {
+            JobError::Workdir { path, why } => {
+                ToolError::parameter("cwd", format!("{} {why}", path.display()))
+            }
+            other => other.into(),
+        })?;
         let screen = Screen { id, outgoing };
         screen.show(String::new()).await;
         let exit = tokio::select! {
@@ -225,7 +231,7 @@ async fn print(pty: &Terminal, controls: &Controls, screen: &Screen<'_>, over: &
         };
         match text {
             Some(text) => screen.show(text).await,
-            // Not answered: whoever waits for more gets the end of the call instead.
+            // Not answered: a reader that waits for more receives the end of the call instead.
             None => return,
         }
     }

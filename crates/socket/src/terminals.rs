@@ -89,7 +89,9 @@ impl Terminals {
         let node = gateway.nodes.find_known(&params.node_id).map_err(shape)?;
         let id: CallId = gateway.ids.next();
         let mut terminal = node.terminal(id).map_err(shape)?;
-        let mut arguments = json!({ "cols": params.cols, "rows": params.rows });
+        let cols = side("cols", params.cols).map_err(shape)?;
+        let rows = side("rows", params.rows).map_err(shape)?;
+        let mut arguments = json!({ "cols": cols, "rows": rows });
         if let Some(cwd) = params.cwd {
             arguments["cwd"] = json!(cwd);
         }
@@ -210,14 +212,14 @@ impl ShownTerminal {
                 data = self.piece(&mut terminal) => self.show(data).await,
             }
         };
-        // What is in the way to nobody: a client that closes a terminal wants no more of it.
+        // Skipped after `terminal.close`: the client discards further output.
         if !self.close.is_cancelled() {
             while let Some(data) = terminal.rest() {
                 self.show(data).await;
             }
         }
         self.send(&self.ended(end)).await;
-        // In this order: whoever waits for the end may open the next one.
+        // In this order: a client that is notified of the end may open the next one at once.
         drop(self.slot);
         drop(self.closed);
     }

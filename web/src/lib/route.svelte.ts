@@ -37,7 +37,7 @@ export function go(page: string, ...rest: (string | Record<string, string>)[]): 
   location.hash = link(page, ...rest);
 }
 
-/** Whether the address asks for the form of something new. It asks once: whoever closes the form is not asked again. */
+/** Whether the address asks for the form of something new. Returns true only once, so a closed form does not open again. */
 export function asksForNew(): boolean {
   if (!now.query.has('new')) return false;
   location.replace(link(now.page));

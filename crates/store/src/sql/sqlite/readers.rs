@@ -105,7 +105,7 @@ impl Reader {
         });
         match done.await {
             Ok((reader, outcome)) => (Some(reader), outcome),
-            // The runtime is shutting down: whoever waits here is dropped with it, and must not record a failure before.
+            // The runtime is shutting down and drops the waiting task; it must not record a failure before that.
             Err(ended) if ended.is_cancelled() => std::future::pending().await,
             Err(_) => (None, Err(StoreError::Closed)),
         }

@@ -199,7 +199,7 @@ impl Committer {
 }
 
 impl Drop for Committer {
-    /// Waits for a commit under way. Afterwards nothing is written: whoever opens the database next finds it at rest.
+    /// Waits for a commit in progress, so that nothing is written after the database is opened again.
     fn drop(&mut self) {
         self.wake = None;
         if let Some(thread) = self.thread.take() {
