@@ -87,12 +87,10 @@ impl ProcessGroup {
         unsafe { libc::poll(&raw mut watched, 1, 0) > 0 }
     }
 
-    /// Kills the session that its leader leads, if it leads one.
-    pub(super) fn end_session(&self) {
+    /// Kills the session that its leader leads, if it leads one; true if no member but the leader is left.
+    pub(super) fn end_session(&self) -> bool {
         // The kernel does not reuse a number while a session of that number has members.
-        if !self.is_anothers() {
-            end_session(self.number);
-        }
+        self.is_anothers() || end_session(self.number)
     }
 
     /// Whether it has no members and will get none. A leader that still runs may be about to create it.

@@ -197,12 +197,17 @@ pub fn run_keeper(input: impl Read) {
         }
     }
     let groups: Vec<ProcessGroup> = groups.into_values().collect();
-    // Before their leaders: a shell in a terminal makes groups that were never announced.
-    groups.iter().for_each(ProcessGroup::end_session);
+    let mut over = false;
     for _ in 0..PASSES {
-        if end_all(&groups) {
+        // A shell in a terminal makes groups that were never announced. Once more after the leaders have ended, because
+        // they start programs while a pass looks for them.
+        let gone = groups
+            .iter()
+            .fold(true, |gone, group| group.end_session() & gone);
+        if over && gone {
             break;
         }
+        over = end_all(&groups);
         pause();
     }
 }
